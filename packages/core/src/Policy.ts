@@ -1,0 +1,638 @@
+/**
+ * Retry policies as values.
+ *
+ * A policy says after how long, how often and for which errors an operation is tried again. It is an Effect
+ * `Schedule`, so it goes wherever one goes, and it carries a readable {@link Spec.Spec}, so it can be printed and
+ * compared. It holds no state of a run: any number of fibres may share one.
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ *
+ * const policy = Policy.exponential("500 millis").pipe(
+ *   Policy.capped("30 seconds"),
+ *   Policy.jittered,
+ *   Policy.attempts(5),
+ *   Policy.whileTag("Timeout", "Unavailable")
+ * )
+ *
+ * console.log(Policy.format(policy))
+ * // => exponential(500ms) | cap(30s) | jitter | attempts(5) | whileTag(Timeout, Unavailable)
+ * ```
+ */
+import type { NonEmptyReadonlyArray } from "effect/Array"
+import type * as Duration from "effect/Duration"
+import { dual } from "effect/Function"
+import type * as Schedule from "effect/Schedule"
+import type { Contravariant, Covariant } from "effect/Types"
+import { InvalidPolicy } from "./InvalidPolicy.ts"
+import { describe as describeSpec } from "./internal/describe.ts"
+import { format as formatSpec } from "./internal/format.ts"
+import * as internal from "./internal/policy.ts"
+import * as validate from "./internal/validate.ts"
+import * as Spec from "./Spec.ts"
+import type * as Stepper from "./Stepper.ts"
+
+/**
+ * The key that marks a policy.
+ *
+ * @category models
+ */
+export type TypeId = "~@reprise/core/Policy"
+
+/**
+ * The key that marks a policy.
+ *
+ * @category models
+ */
+export const TypeId: TypeId = internal.TypeId
+
+/**
+ * A retry policy: a `Schedule` of waits that carries its description.
+ *
+ * - `Input`: the errors that it can read
+ * - `Retried`: at most these are retried
+ * - `Handled`: at least these are never left as they are: they are retried until they are gone or the policy is
+ *   exhausted
+ *
+ * "Any policy" is `Policy<never, unknown, never>`, called {@link Any}.
+ *
+ * @category models
+ */
+export interface Policy<in Input = unknown, out Retried = unknown, in Handled = never>
+  extends Schedule.Schedule<Duration.Duration, Input>
+{
+  readonly [TypeId]: {
+    readonly _Retried: Covariant<Retried>
+    readonly _Handled: Contravariant<Handled>
+  }
+  readonly spec: Spec.Spec
+}
+
+/**
+ * Any policy, whatever it reads and retries.
+ *
+ * @category models
+ */
+export type Any = Policy<never, unknown, never>
+
+/**
+ * A policy fresh from a constructor: reads anything, retries everything.
+ *
+ * @category models
+ */
+export type Unrestricted = Policy<unknown, unknown, unknown>
+
+/**
+ * The errors that a policy can read.
+ *
+ * @category type extractors
+ */
+export type Input<P> = P extends Schedule.Schedule<infer _Output, infer I, infer _Error, infer _Env> ? I : never
+
+/**
+ * The errors that a policy retries at most; of a union of policies, the union.
+ *
+ * @category type extractors
+ */
+export type Retried<P> = P extends { readonly [TypeId]: { readonly _Retried: Covariant<infer T> } } ? T : never
+
+/**
+ * The errors that a policy certainly does not leave as they are; of a union of policies, the union.
+ *
+ * @category type extractors
+ */
+export type Handled<P> = P extends { readonly [TypeId]: { readonly _Handled: Contravariant<infer H> } } ? H : never
+
+// A function's parameter is what TypeScript infers as an intersection.
+type InputOfAll<P> = (P extends unknown ? (_: Input<P>) => void : never) extends (_: infer I) => void ? I : never
+type RetriedByAll<P> = (P extends unknown ? (_: Retried<P>) => void : never) extends (_: infer I) => void ? I : never
+type HandledByAll<P> = (P extends unknown ? (_: Handled<P>) => void : never) extends (_: infer I) => void ? I : never
+
+/**
+ * Whether a value is a policy, also one made by another copy of this package.
+ *
+ * @category guards
+ */
+export const isPolicy = (u: unknown): u is Any => internal.isPolicy(u)
+
+/**
+ * The policy in the notation: one line, from the inside of the pipe to its outside. Use it in logs and messages.
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ *
+ * console.log(Policy.format(Policy.standard)) // => exponential(200ms) | cap(5s) | jitter | attempts(3)
+ * ```
+ *
+ * @category reading
+ */
+export const format = (policy: Any): string => formatSpec(policy.spec)
+
+/**
+ * The policy as one English sentence that leaves nothing out. Use it where people read, in a runbook or a review.
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ *
+ * console.log(Policy.describe(Policy.standard))
+ * // => Up to 3 attempts; waits grow from 200 ms, doubling, at most 5 s, each drawn uniformly from zero.
+ * ```
+ *
+ * @category reading
+ */
+export const describe = (policy: Any): string => describeSpec(policy.spec)
+
+/**
+ * The stepper of a policy, compiled at the first use and kept. Use it to drive a policy by other means than
+ * `Retry.run` and Effect's own retry functions.
+ *
+ * @category reading
+ */
+export const stepper = (policy: Any): Stepper.Stepper => internal.stepper(policy)
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Constructors
+// ---------------------------------------------------------------------------------------------------------------------
+
+const constructed = (spec: Spec.Constructor): Unrestricted => internal.make(spec, [])
+
+/**
+ * Waits that grow by a factor: the delay before retry `n` (the first is 1) is `base * factor ** (n - 1)`.
+ *
+ * - `base`: finite, at least 1 ms
+ * - `factor`: finite, at least 1; default 2
+ *
+ * Growth saturates and never overflows. It has no end of its own and no cap: add {@link attempts} and
+ * {@link capped}, and {@link jittered} so that clients do not return together.
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const exponential = (base: Duration.Input, factor: number = 2): Unrestricted =>
+  constructed({
+    _tag: "Exponential",
+    base: validate.duration("exponential.base", base, 1),
+    factor: validate.number("exponential.factor", factor, 1)
+  })
+
+/**
+ * Waits that grow by a fixed step: the delay before retry `n` (the first is 1) is `base + increment * (n - 1)`.
+ *
+ * - `base`: finite, at least 1 ms
+ * - `increment`: finite, at least 0; default `base`
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const linear = (base: Duration.Input, increment: Duration.Input = base): Unrestricted =>
+  constructed({
+    _tag: "Linear",
+    base: validate.duration("linear.base", base, 1),
+    increment: validate.duration("linear.increment", increment, 0)
+  })
+
+/**
+ * Waits that grow as the Fibonacci numbers: `base` times 1, 1, 2, 3, 5, … Slower than {@link exponential}.
+ *
+ * - `base`: finite, at least 1 ms
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const fibonacci = (base: Duration.Input): Unrestricted =>
+  constructed({ _tag: "Fibonacci", base: validate.duration("fibonacci.base", base, 1) })
+
+/**
+ * The same wait before every retry. Use it where the other side asks for a fixed pace, and add {@link jittered}
+ * where there is more than one client.
+ *
+ * - `delay`: finite, at least 1 ms
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const constant = (delay: Duration.Input): Unrestricted =>
+  constructed({ _tag: "Constant", delay: validate.duration("constant.delay", delay, 1) })
+
+/**
+ * Decorrelated jitter: each wait is drawn from `[base, 3 * previous)` and at most `cap`, where the one before the
+ * first is `base`. Its waits are jittered already. Source: M. Brooker, "Exponential Backoff and Jitter", AWS
+ * Architecture Blog.
+ *
+ * - `base`: finite, at least 1 ms
+ * - `cap`: finite, at least `base`
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const decorrelated = (options: {
+  readonly base: Duration.Input
+  readonly cap: Duration.Input
+}): Unrestricted => {
+  const base = validate.duration("decorrelated.base", options.base, 1)
+  return constructed({ _tag: "Decorrelated", base, cap: validate.duration("decorrelated.cap", options.cap, base) })
+}
+
+/**
+ * These waits in this order, then the end: a list of `n` delays is `n` retries and `n + 1` attempts.
+ *
+ * - elements: finite, at least 0; at least one
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const delays = (list: ReadonlyArray<Duration.Input>): Unrestricted =>
+  constructed({
+    _tag: "Delays",
+    delays: validate.nonEmpty("delays.list", list).map((delay, index) =>
+      validate.duration(`delays.list[${index}]`, delay, 0)
+    )
+  })
+
+/**
+ * A number of retries without any wait, then the end. Use it before another policy, for failures that a fresh
+ * connection cures: `Policy.concat(Policy.immediate(1), Policy.standard)`. A run still yields to other fibres between
+ * two attempts.
+ *
+ * - `retries`: integer, at least 1; counts retries
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const immediate = (retries: number): Unrestricted =>
+  constructed({ _tag: "Immediate", retries: validate.integer("immediate.retries", retries, 1) })
+
+/**
+ * No retry: one attempt, and its failure leaves unchanged. Use it to switch retries off where a policy is wanted.
+ *
+ * @category constructors
+ */
+export const none: Policy<unknown, never, never> = internal.make({ _tag: "None" }, [])
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Combinators
+// ---------------------------------------------------------------------------------------------------------------------
+
+const combined = <P extends Any>(spec: Spec.Combinator, self: P): P => {
+  if (!Spec.hasEnd(spec) && Spec.largestDelay(spec) < 1) {
+    throw new InvalidPolicy({
+      argument: `The waits of ${formatSpec(spec)}`,
+      value: `${Spec.largestDelay(spec)} ms at most`,
+      rule: "able to reach 1 ms, as it has no end"
+    })
+  }
+  return internal.make(spec, [self])
+}
+
+const jitteredBetween = <P extends Any>(self: P, min: number, max: number): P =>
+  combined({ _tag: "Jittered", self: self.spec, min, max }, self)
+
+/**
+ * Full jitter: each wait `d` becomes a draw from `[0, d)`. Use it wherever more than one client may fail at once; of
+ * the published kinds it spreads clients best. It halves the mean wait, so the operation is tried sooner than without.
+ * Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog.
+ *
+ * @category combinators
+ */
+export const jittered = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> => jitteredBetween(self, 0, 1)
+
+/**
+ * Jitter of a chosen kind: each wait `d` becomes a draw from `[d * min, d * max)`.
+ *
+ * - `"full"`: 0 to 1, as {@link jittered}
+ * - `"equal"`: 0.5 to 1
+ * - `{ min, max }`: `0 <= min <= max`, `max` finite and greater than 0
+ *
+ * A cap holds all the same: a factor above 1 does not lead past it.
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const jitteredWith: {
+  (kind: Jitter): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, kind: Jitter): Policy<I, T, H>
+} = dual(2, <P extends Any>(self: P, kind: Jitter): P => {
+  if (kind === "full") return jitteredBetween(self, 0, 1)
+  if (kind === "equal") return jitteredBetween(self, 0.5, 1)
+  if (typeof kind !== "object" || kind === null) {
+    throw new InvalidPolicy({ argument: "jitteredWith.kind", value: kind, rule: `"full", "equal" or { min, max }` })
+  }
+  const min = validate.number("jitteredWith.min", kind.min, 0)
+  const max = validate.number("jitteredWith.max", kind.max, min)
+  if (max === 0) throw new InvalidPolicy({ argument: "jitteredWith.max", value: max, rule: "greater than 0" })
+  return jitteredBetween(self, min, max)
+})
+
+/**
+ * The kind of a jitter; see {@link jitteredWith}.
+ *
+ * @category models
+ */
+export type Jitter = "full" | "equal" | { readonly min: number; readonly max: number }
+
+/**
+ * No wait of the policy's own is longer than `max`. It caps before jitter wherever it stands in the pipe, so waits at
+ * the cap still spread, and then holds against jitter. Hints of the failing system have their own limit: see
+ * {@link honoringRetryAfter}.
+ *
+ * - `max`: finite, at least 1 ms
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const capped: {
+  (max: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, max: Duration.Input): Policy<I, T, H>
+} = dual(2, <P extends Any>(self: P, max: Duration.Input): P =>
+  combined({ _tag: "Capped", self: self.spec, max: validate.duration("capped.max", max, 1) }, self))
+
+/**
+ * At most `n` executions of the operation, the first one included: `attempts(5)` is at most 4 retries. It reads the
+ * number of the run's attempt wherever it stands, also inside {@link concat}; {@link recurs} counts its own.
+ *
+ * - `n`: integer, at least 1; counts attempts
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const attempts: {
+  (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
+} = dual(2, <P extends Any>(self: P, n: number): P =>
+  combined({ _tag: "Attempts", self: self.spec, max: validate.integer("attempts.n", n, 1) }, self))
+
+/**
+ * At most `n` retries granted through this place of the policy. Inside {@link concat} it limits its own member, where
+ * {@link attempts} limits the run; alone, `recurs(n)` is `attempts(n + 1)`.
+ *
+ * - `n`: integer, at least 0; counts retries
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const recurs: {
+  (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
+} = dual(2, <P extends Any>(self: P, n: number): P =>
+  combined({ _tag: "Recurs", self: self.spec, retries: validate.integer("recurs.n", n, 0) }, self))
+
+/**
+ * No retry starts later than `duration` after the start of attempt 1. The wait about to be slept counts: when it
+ * would overshoot, the run gives up at once instead of sleeping in vain. Time is the monotonic clock's. It does not
+ * end an attempt that is under way; that is what the `attemptTimeout` of `Retry.run` does.
+ *
+ * - `duration`: finite, at least 1 ms
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const within: {
+  (duration: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, duration: Duration.Input): Policy<I, T, H>
+} = dual(2, <P extends Any>(self: P, duration: Duration.Input): P =>
+  combined({ _tag: "Within", self: self.spec, duration: validate.duration("within.duration", duration, 1) }, self))
+
+const named = (argument: string, predicate: (input: never) => boolean, name: string | undefined): string => {
+  if (typeof predicate !== "function") {
+    throw new InvalidPolicy({ argument: `${argument}.predicate`, value: predicate, rule: "a function" })
+  }
+  const known = name ?? (predicate.name || "anonymous")
+  if (typeof known === "string" && known.length > 0) return known
+  throw new InvalidPolicy({ argument: `${argument}.name`, value: name, rule: "a text that is not empty" })
+}
+
+const classified = (
+  self: Any,
+  tag: "While" | "Until",
+  argument: string,
+  predicate: (input: never) => boolean,
+  name: string | undefined
+): Any =>
+  internal.make(
+    { _tag: tag, self: self.spec, predicate: named(argument, predicate, name) },
+    [self],
+    [...internal.predicates(self), predicate]
+  )
+
+/**
+ * Only errors that the predicate accepts are retried; any other is terminal and leaves the run unchanged. The
+ * predicate must be pure. Its name stands for it in the notation and when policies are compared: give one, or pass a
+ * named function.
+ *
+ * A refinement narrows what the policy retries, and then `Retry.run` removes that type from the error channel in
+ * favour of `RetryExhausted`. A boolean predicate narrows nothing, so the error stays.
+ *
+ * - `name`: default the function's own name, or `anonymous`
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const whileInput: {
+  <Read, Narrowed extends Read>(
+    refinement: (input: Read) => input is Narrowed,
+    name?: string
+  ): <I, T, H>(self: Policy<I, T, H>) => Policy<I & Read, T & Narrowed, H & Narrowed>
+  <Read>(
+    predicate: (input: Read) => boolean,
+    name?: string
+  ): <I, T, H>(self: Policy<I, T, H>) => Policy<I & Read, T, never>
+  <I, T, H, Read, Narrowed extends Read>(
+    self: Policy<I, T, H>,
+    refinement: (input: Read) => input is Narrowed,
+    name?: string
+  ): Policy<I & Read, T & Narrowed, H & Narrowed>
+  <I, T, H, Read>(
+    self: Policy<I, T, H>,
+    predicate: (input: Read) => boolean,
+    name?: string
+  ): Policy<I & Read, T, never>
+} = dual(
+  (args) => isPolicy(args[0]),
+  (self: Any, predicate: (input: never) => boolean, name?: string): Any =>
+    classified(self, "While", "whileInput", predicate, name)
+)
+
+/**
+ * Errors that the predicate accepts are terminal; the others are retried. As {@link whileInput}, turned around. It
+ * narrows nothing.
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const untilInput: {
+  <Read>(
+    predicate: (input: Read) => boolean,
+    name?: string
+  ): <I, T, H>(self: Policy<I, T, H>) => Policy<I & Read, T, never>
+  <I, T, H, Read>(
+    self: Policy<I, T, H>,
+    predicate: (input: Read) => boolean,
+    name?: string
+  ): Policy<I & Read, T, never>
+} = dual(
+  (args) => isPolicy(args[0]),
+  (self: Any, predicate: (input: never) => boolean, name?: string): Any =>
+    classified(self, "Until", "untilInput", predicate, name)
+)
+
+/**
+ * Only errors with one of these `_tag`s are retried. Total: an error without a tag, or `undefined`, is simply not
+ * retried.
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const whileTag = <const Tags extends NonEmptyReadonlyArray<string>>(
+  ...tags: Tags
+): <I, T, H>(
+  self: Policy<I, T, H>
+) => Policy<I, T & { readonly _tag: Tags[number] }, H & { readonly _tag: Tags[number] }> => {
+  for (const tag of validate.nonEmpty("whileTag.tags", tags)) {
+    if (typeof tag !== "string" || tag.length === 0) {
+      throw new InvalidPolicy({ argument: "whileTag.tags", value: tag, rule: "texts that are not empty" })
+    }
+  }
+  return (self) => internal.make({ _tag: "WhileTag", self: self.spec, tags }, [self])
+}
+
+/**
+ * Waits for what the failing system asked for (a `Retry-After`, a pushback), carried by the error. The wait is the
+ * hint, plus the policy's own delay, plus a spread drawn from `[0, min(5 s, hint / 10))`, so that clients given one
+ * date do not return together; it is never shorter than the hint.
+ *
+ * A hint past `max`, or past an elapsed limit, gives up at once and says when to come back. Zero and the past are no
+ * wait; what cannot be read counts as absent; "do not retry" gives up. It governs the whole policy wherever it
+ * stands; of several, the smallest `max` counts.
+ *
+ * - `max`: finite, at least 1 ms; default 60 seconds
+ *
+ * @throws `InvalidPolicy`
+ * @category combinators
+ */
+export const honoringRetryAfter: {
+  (options?: { readonly max?: Duration.Input | undefined }): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, options?: { readonly max?: Duration.Input | undefined }): Policy<I, T, H>
+} = dual(
+  (args) => isPolicy(args[0]),
+  <P extends Any>(self: P, options?: { readonly max?: Duration.Input | undefined }): P =>
+    combined({
+      _tag: "HonoringRetryAfter",
+      self: self.spec,
+      max: validate.duration("honoringRetryAfter.max", options?.max ?? "60 seconds", 1)
+    }, self)
+)
+
+/**
+ * Says on purpose that the policy has no end, which `Retry.run` asks for. Use it for work that must go on as long as
+ * the process lives, such as keeping a subscription.
+ *
+ * @category combinators
+ */
+export const unlimited = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> =>
+  combined({ _tag: "Unlimited", self: self.spec }, self)
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Combinations
+// ---------------------------------------------------------------------------------------------------------------------
+
+/**
+ * One policy after the other: the second begins when the first stops, whatever stopped it. `none` changes nothing on
+ * either side.
+ *
+ * @category combinations
+ */
+export const concat: {
+  <I2, T2, H2>(that: Policy<I2, T2, H2>): <I, T, H>(self: Policy<I, T, H>) => Policy<I & I2, T | T2, H | H2>
+  <I, T, H, I2, T2, H2>(self: Policy<I, T, H>, that: Policy<I2, T2, H2>): Policy<I & I2, T | T2, H | H2>
+} = dual(2, (self: Any, that: Any): Any =>
+  internal.make({ _tag: "Concat", members: [self.spec, that.spec] }, [self, that]))
+
+/**
+ * "And": retries while every member does, after the longest of their waits.
+ *
+ * @throws `InvalidPolicy` for an empty list
+ * @category combinations
+ */
+export const max = <const Policies extends NonEmptyReadonlyArray<Any>>(
+  policies: Policies
+): Policy<InputOfAll<Policies[number]>, RetriedByAll<Policies[number]>, HandledByAll<Policies[number]>> =>
+  internal.make({ _tag: "Max", members: validate.nonEmpty("max.policies", policies).map((_) => _.spec) }, policies)
+
+/**
+ * "Or": retries while any member does, after the shortest of their waits. A member that rejects one error is asked
+ * again at the next; a member that reached a limit is out.
+ *
+ * @throws `InvalidPolicy` for an empty list
+ * @category combinations
+ */
+export const min = <const Policies extends NonEmptyReadonlyArray<Any>>(
+  policies: Policies
+): Policy<InputOfAll<Policies[number]>, Retried<Policies[number]>, Handled<Policies[number]>> =>
+  internal.make({ _tag: "Min", members: validate.nonEmpty("min.policies", policies).map((_) => _.spec) }, policies)
+
+/**
+ * A kind of error, the predicate that knows it, and the policy for it.
+ *
+ * @category models
+ */
+export type Case<P extends Any = Any> = readonly [name: string, predicate: (input: never) => boolean, policy: P]
+
+type InputOfCases<C extends Case> = (C extends readonly [string, (input: infer Read) => boolean, infer P]
+  ? (_: Read & Input<P>) => void
+  : never) extends (_: infer I) => void ? I : never
+
+/**
+ * Another policy for each kind of error: the first case whose predicate accepts the error, or `otherwise`. Use it
+ * where one kind wants another pace, as throttling does.
+ *
+ * ```ts
+ * import { Policy, Transience } from "@reprise/core"
+ *
+ * const policy = Policy.byInput(
+ *   [["throttled", Transience.isThrottled, Policy.exponential("1 second")]],
+ *   Policy.exponential("50 millis")
+ * ).pipe(Policy.jittered, Policy.attempts(4))
+ *
+ * console.log(Policy.format(policy))
+ * // => by(throttled: exponential(1s); otherwise: exponential(50ms)) | jitter | attempts(4)
+ * ```
+ *
+ * Each branch counts its own waits. An attempt that the run's own timeout ended goes to `otherwise`.
+ *
+ * @throws `InvalidPolicy` for an empty list
+ * @category combinations
+ */
+export const byInput = <const Cases extends NonEmptyReadonlyArray<Case>, Otherwise extends Any>(
+  cases: Cases,
+  otherwise: Otherwise
+): Policy<
+  InputOfCases<Cases[number]> & Input<Otherwise>,
+  Retried<Cases[number][2] | Otherwise>,
+  HandledByAll<Cases[number][2] | Otherwise>
+> => {
+  const list = validate.nonEmpty<Case>("byInput.cases", cases)
+  return internal.make(
+    {
+      _tag: "ByInput",
+      cases: list.map(([name, predicate, policy]) => ({
+        name: named("byInput", predicate, name),
+        policy: policy.spec
+      })),
+      otherwise: otherwise.spec
+    },
+    [...list.map(([, , policy]) => policy), otherwise],
+    [
+      ...list.flatMap(([, predicate, policy]) => [predicate, ...internal.predicates(policy)]),
+      ...internal.predicates(otherwise)
+    ]
+  )
+}
+
+/**
+ * A default for calls inside one region: `exponential(200ms) | cap(5s) | jitter | attempts(3)`. Three attempts wait
+ * 0.6 s in all at most and 0.3 s in the mean. When every call fails it triples the load: give the client a budget.
+ * It retries every typed error; add {@link whileInput} or {@link whileTag} where some are terminal.
+ *
+ * @category presets
+ */
+export const standard: Unrestricted = attempts(jittered(capped(exponential("200 millis"), "5 seconds")), 3)

@@ -1,0 +1,407 @@
+/**
+ * Running an effect under a retry policy.
+ *
+ * ```ts
+ * import { Policy, Retry } from "@reprise/core"
+ * import { Data, Effect } from "effect"
+ *
+ * class Unavailable extends Data.TaggedError("Unavailable")<{}> {}
+ *
+ * const charge = Effect.gen(function*() {
+ *   const { number } = yield* Retry.Attempt
+ *   return number < 3 ? yield* new Unavailable() : `charged at attempt ${number}`
+ * })
+ *
+ * console.log(await Effect.runPromise(charge.pipe(Retry.run(Policy.immediate(4))))) // => charged at attempt 3
+ * ```
+ */
+import type { TimeoutError } from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as IdempotencyKey from "./IdempotencyKey.ts"
+import { InvalidPolicy } from "./InvalidPolicy.ts"
+import * as internal from "./internal/run.ts"
+import * as validate from "./internal/validate.ts"
+import * as Policy from "./Policy.ts"
+import type { RetryExhausted } from "./RetryExhausted.ts"
+import * as Spec from "./Spec.ts"
+import * as Transience from "./Transience.ts"
+
+/**
+ * The part of an error type that a policy may retry, member by member of a union.
+ *
+ * @category type helpers
+ */
+export type Meet<E, Retried> = E extends unknown ? (E extends Retried ? E : Retried extends E ? Retried : E & Retried)
+  : never
+
+/**
+ * The exhaustion of what may be retried; nothing where nothing may.
+ *
+ * @category type helpers
+ */
+export type Exhausted<X> = [X] extends [never] ? never : RetryExhausted<X>
+
+/**
+ * What `onRetry` is told when a retry is granted, before its wait begins.
+ *
+ * @category models
+ */
+export interface RetryEvent<out E = unknown> {
+  readonly name: string | undefined
+  /** Number of the attempt that failed; the first is 1. */
+  readonly attempt: number
+  readonly error: E
+  /** From the start of attempt 1 to the failure. */
+  readonly elapsed: Duration.Duration
+  /** The wait that comes now. */
+  readonly delay: Duration.Duration
+}
+
+/**
+ * How a policy is run.
+ *
+ * @category models
+ */
+export interface Options<in E = never, out R = unknown> {
+  /** Name of the operation in errors and events. Default: none. */
+  readonly name?: string | undefined
+  /**
+   * The longest time that one attempt may take; then it is interrupted and fails with a `TimeoutError`, which is
+   * always worth a retry. Finite, at least 1 ms. Default: none, so a hanging attempt hangs the run.
+   */
+  readonly attemptTimeout?: Duration.Input | undefined
+  /**
+   * Asked when everything pure has said yes: false leaves the error unchanged, as a terminal one. For decisions that
+   * need an effect; a pure one belongs into the policy, where it can be read. Not asked about the run's own attempt
+   * timeouts.
+   */
+  readonly when?: ((error: E) => Effect.Effect<boolean, never, R>) | undefined
+  /** Run when a retry is granted, before its wait. */
+  readonly onRetry?: ((event: RetryEvent<E | TimeoutError>) => Effect.Effect<void, never, R>) | undefined
+}
+
+type Given<O, K extends string> = K extends keyof O ? Exclude<O[K], undefined> : never
+
+/**
+ * The `TimeoutError` that options with an `attemptTimeout` add.
+ *
+ * @category type helpers
+ */
+export type TimeoutOf<O> = [Given<O, "attemptTimeout">] extends [never] ? never : TimeoutError
+
+/**
+ * What certainly does not leave a run as it is: with `when`, nothing is certain.
+ *
+ * @category type helpers
+ */
+export type HandledWith<O, Handled> = [Given<O, "when">] extends [never] ? Handled : never
+
+/**
+ * The errors that the functions of the options can read.
+ *
+ * @category type helpers
+ */
+export type ReadBy<O> =
+  & (Given<O, "when"> extends (error: infer E) => unknown ? E : unknown)
+  & (Given<O, "onRetry"> extends (event: RetryEvent<infer E>) => unknown ? E : unknown)
+
+/**
+ * The services that the functions of the options need.
+ *
+ * @category type helpers
+ */
+export type NeededBy<O> = Given<O, "when" | "onRetry"> extends infer F
+  ? F extends (_: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+  : never
+
+const declared = (place: string, policy: Policy.Any): void => {
+  if (!Policy.isPolicy(policy)) {
+    throw new InvalidPolicy({ argument: `${place}.policy`, value: policy, rule: "a Policy" })
+  }
+  if (!Spec.isDeclared(policy.spec)) {
+    throw new InvalidPolicy({
+      argument: `${place}.policy`,
+      value: Policy.format(policy),
+      rule: "a policy with an end (add attempts(n), recurs(n) or within(duration)), or say unlimited"
+    })
+  }
+}
+
+const settingsOf = (
+  place: string,
+  policy: Policy.Any,
+  options: Options,
+  allows?: (error: unknown) => boolean
+): internal.Settings => {
+  declared(place, policy)
+  const timeout = options.attemptTimeout
+  return {
+    policy,
+    stepper: Policy.stepper(policy),
+    name: options.name,
+    attemptTimeout: timeout === undefined
+      ? undefined
+      : Duration.millis(validate.duration(`${place}.attemptTimeout`, timeout, 1)),
+    allows,
+    when: options.when,
+    onRetry: options.onRetry
+  }
+}
+
+const bareSettings = new WeakMap<Policy.Any, internal.Settings>()
+
+/** Without options the settings are the same for every run of a policy. */
+const runSettings = (policy: Policy.Any, options: Options | undefined): internal.Settings => {
+  if (options !== undefined) return settingsOf("run", policy, options)
+  let settings = bareSettings.get(policy)
+  if (settings === undefined) bareSettings.set(policy, settings = settingsOf("run", policy, {}))
+  return settings
+}
+
+/**
+ * Runs an effect under a policy: tries it again while the policy says so, and fails with `RetryExhausted` when the
+ * policy gives up on an error that it would retry. A terminal error leaves unchanged, with its original `Cause`; so
+ * do defects, interruption and a `RetryExhausted` of a run inside.
+ *
+ * It trusts the policy: a policy without classification retries every typed error, whatever it means. Add
+ * `Policy.whileTag` or `Policy.whileInput(Transience.isTransient)`, and see {@link make} for operations that must not
+ * run twice.
+ *
+ * ```ts
+ * import { Policy, Retry } from "@reprise/core"
+ * import { Data, Effect } from "effect"
+ *
+ * class Timeout extends Data.TaggedError("Timeout")<{}> {}
+ * class CardDeclined extends Data.TaggedError("CardDeclined")<{}> {}
+ *
+ * declare const charge: Effect.Effect<string, Timeout | CardDeclined>
+ *
+ * const policy = Policy.standard.pipe(Policy.whileTag("Timeout"))
+ * const safe = () => charge.pipe(Retry.run(policy, { name: "charge", attemptTimeout: "2 seconds" }))
+ * // Effect<string, CardDeclined | RetryExhausted<Timeout | TimeoutError>>
+ * console.log(typeof safe) // => function
+ * ```
+ *
+ * @throws `InvalidPolicy` for a policy without an end that does not say `unlimited`, and for a bad option
+ * @category running
+ */
+export const run: {
+  <I, T, H, const O extends Options<unknown> = {}>(policy: Policy.Policy<I, T, H>, options?: O): <
+    A,
+    E extends I & ReadBy<O>,
+    R
+  >(
+    self: Effect.Effect<A, E, R>
+  ) => Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted<any>>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+  <I, T, H, const O extends Options<never>>(policy: Policy.Policy<I, T, H>, options: O): <
+    A,
+    E extends I & ReadBy<O>,
+    R
+  >(
+    self: Effect.Effect<A, E, R>
+  ) => Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted<any>>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+  <A, E extends I, R, I, T, H, const O extends Options<E> = {}>(
+    self: Effect.Effect<A, E, R>,
+    policy: Policy.Policy<I, T, H>,
+    options?: O
+  ): Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted<any>>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+} = (first: AnyEffect | Policy.Any, second?: Policy.Any | Options, third?: Options): any => {
+  // The overloads say which of the two forms it is; a bad policy throws before there is an effect to run.
+  if (Effect.isEffect(first)) return internal.run(first, runSettings(second as Policy.Any, third))
+  const settings = runSettings(first, second as Options | undefined)
+  return (self: AnyEffect) => internal.run(self, settings)
+}
+
+type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+
+const keyed = (
+  make: (key: IdempotencyKey.IdempotencyKey) => AnyEffect,
+  key: IdempotencyKey.IdempotencyKey | undefined,
+  settings: internal.Settings
+): AnyEffect =>
+  Effect.flatMap(key === undefined ? IdempotencyKey.generate : Effect.succeed(key), (key) =>
+    internal.run(
+      Effect.provideService(Effect.suspend(() => make(key)), IdempotencyKey.Current, Option.some(key)),
+      settings
+    ))
+
+/**
+ * As {@link run}, for an operation that the receiver deduplicates: one idempotency key is made for the whole run and
+ * given to every attempt, as the argument and as `IdempotencyKey.Current`.
+ *
+ * - `key`: a key of the caller's own, such as one derived from an order's id, which stays the same when the program
+ *   starts anew. Default: a new one from `IdempotencyKey.Generator`
+ *
+ * ```ts
+ * import { IdempotencyKey, Policy, Retry } from "@reprise/core"
+ * import { Effect } from "effect"
+ *
+ * const charge = Retry.runKeyed(
+ *   Policy.standard,
+ *   (key) => Effect.succeed(`sent with ${key}`),
+ *   { key: IdempotencyKey.make("order-1017") }
+ * )
+ *
+ * console.log(await Effect.runPromise(charge)) // => sent with order-1017
+ * ```
+ *
+ * @throws `InvalidPolicy` as {@link run}
+ * @category running
+ */
+export const runKeyed = <A, E extends I, R, I, T, H, const O extends Options<E> = {}>(
+  policy: Policy.Policy<I, T, H>,
+  make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>,
+  options?: O & { readonly key?: IdempotencyKey.IdempotencyKey | undefined }
+): Effect.Effect<
+  A,
+  | Exclude<E, HandledWith<O, H>>
+  | Extract<E, RetryExhausted<any>>
+  | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+  R | NeededBy<O>
+> =>
+  // The driver is untyped inside; the signature is what DESIGN states.
+  keyed(make, options?.key, settingsOf("runKeyed", policy, options ?? {})) as Effect.Effect<any, any, any>
+
+/**
+ * Why it is safe to run an operation again.
+ *
+ * - `"idempotent"`: a second execution changes nothing
+ * - `"keyed"`: every attempt carries the same idempotency key, and the receiver deduplicates
+ * - `"transactional"`: a failed attempt has been rolled back as a whole
+ * - `"none"`: it is not safe, so only failures known not to have applied are retried
+ *
+ * @category models
+ */
+export type Idempotency = "idempotent" | "keyed" | "transactional" | "none"
+
+/**
+ * A configured retry; see {@link make}.
+ *
+ * @category models
+ */
+export interface Config<in E = never, out R = unknown> extends Options<E, R> {
+  /** Name of the operation in errors and events. */
+  readonly name: string
+  readonly policy: Policy.Any
+  /** Why it is safe to run the operation again. */
+  readonly idempotency: Idempotency
+}
+
+/**
+ * What certainly does not leave a configured run as it is: nothing where only failures that did not apply are retried.
+ *
+ * @category type helpers
+ */
+export type HandledBy<O extends Config> = "none" extends O["idempotency"] ? never
+  : HandledWith<O, Policy.Handled<O["policy"]>>
+
+/**
+ * The attempt timeouts that leave a configured run as they are: those of an operation that must not run twice.
+ *
+ * @category type helpers
+ */
+export type RawTimeoutOf<O extends Config> = "none" extends O["idempotency"] ? TimeoutOf<O> : never
+
+/**
+ * A retry configured once, used as a function of the effect. With `idempotency: "keyed"` it also takes a function of
+ * the key.
+ *
+ * @category models
+ */
+export interface Retrier<O extends Config> {
+  <A, E extends Policy.Input<O["policy"]> & ReadBy<O>, R>(
+    self:
+      | Effect.Effect<A, E, R>
+      | (O["idempotency"] extends "keyed" ? (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R> : never)
+  ): Effect.Effect<
+    A,
+    | Exclude<E, HandledBy<O>>
+    | Extract<E, RetryExhausted<any>>
+    | RawTimeoutOf<O>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, Policy.Retried<O["policy"]>> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+  readonly config: O
+}
+
+/**
+ * A reusable, named retry for one kind of operation, which says why it is safe to run it again.
+ *
+ * ```ts
+ * import { Policy, Retry } from "@reprise/core"
+ * import { Effect } from "effect"
+ *
+ * const charging = Retry.make({
+ *   name: "charge",
+ *   policy: Policy.standard,
+ *   attemptTimeout: "2 seconds",
+ *   idempotency: "keyed"
+ * })
+ *
+ * const charge = charging((key) => Effect.succeed(`sent with a key of ${key.length} characters`))
+ *
+ * console.log(await Effect.runPromise(charge)) // => sent with a key of 36 characters
+ * ```
+ *
+ * @throws `InvalidPolicy` as {@link run}
+ * @category running
+ */
+export const make: {
+  <const O extends Config<unknown>>(config: O): Retrier<O>
+  <const O extends Config<never>>(config: O): Retrier<O>
+} = (config: Config): Retrier<any> => {
+  const { idempotency, policy } = config
+  if (!idempotencies.includes(idempotency)) {
+    throw new InvalidPolicy({ argument: "make.idempotency", value: idempotency, rule: `one of ${idempotencies.join(", ")}` })
+  }
+  const settings = settingsOf("make", policy, config, idempotency === "none" ? Transience.notApplied : undefined)
+  const retrier = (self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect)) => {
+    if (typeof self === "function") return keyed(self, undefined, settings)
+    return idempotency === "keyed" ? keyed(() => self, undefined, settings) : internal.run(self, settings)
+  }
+  return Object.assign(retrier, { config }) as Retrier<any> // The interface says in types what the function does.
+}
+
+const idempotencies: ReadonlyArray<Idempotency> = ["idempotent", "keyed", "transactional", "none"]
+
+/**
+ * The attempt that is under way.
+ *
+ * @category models
+ */
+export interface Attempt {
+  /** Number of the attempt; the first is 1. */
+  readonly number: number
+  /** The error of the attempt before; `undefined` in the first. */
+  readonly previous: unknown
+  /** From the start of attempt 1 to the start of this one. */
+  readonly elapsed: Duration.Duration
+}
+
+/**
+ * The attempt that is under way, readable anywhere inside it. Outside of a run it is attempt 1.
+ *
+ * @category references
+ */
+export const Attempt: Context.Reference<Attempt> = internal.Attempt

@@ -1,0 +1,23 @@
+const units: ReadonlyArray<readonly [name: string, millis: number]> = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+  ["s", 1_000],
+  ["ms", 1]
+]
+
+/**
+ * Milliseconds in the notation: the largest unit in which the number is whole, else seconds or milliseconds with
+ * decimals. Reading it back gives the same number.
+ */
+export const write = (millis: number): string => {
+  for (const [name, size] of units) {
+    const amount = millis / size
+    if (amount >= 1 && Number.isSafeInteger(amount) && amount * size === millis) return `${amount}${name}`
+  }
+  const seconds = millis / 1000
+  return seconds >= 1 && seconds * 1000 === millis && String(seconds).length <= 6 ? `${seconds}s` : `${millis}ms`
+}
+
+/** The same with a space before the unit, for sentences. */
+export const spell = (millis: number): string => write(millis).replace(/[a-z]+$/, " $&")

@@ -1,0 +1,67 @@
+import * as Cause from "effect/Cause"
+import * as Schema from "effect/Schema"
+import * as SchemaTransformation from "effect/SchemaTransformation"
+import type { Encoded, Fields, Reason, RetryExhausted } from "../RetryExhausted.ts"
+
+const Reason = Schema.Union([
+  Schema.Struct({
+    _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "Pushback", "Layer"])
+  }),
+  Schema.Struct({
+    _tag: Schema.Literal("RetryAfterTooLong"),
+    hint: Schema.DurationFromMillis,
+    max: Schema.DurationFromMillis
+  })
+])
+
+const wire = <E, Wire, RD, RE>(error: Schema.Codec<E, Wire, RD, RE>) =>
+  Schema.Struct({
+    _tag: Schema.Literal("RetryExhausted"),
+    operation: Schema.optional(Schema.String),
+    reason: Reason,
+    attempts: Schema.Int,
+    elapsed: Schema.DurationFromMillis,
+    waits: Schema.Struct({ count: Schema.Int, total: Schema.DurationFromMillis }),
+    history: Schema.Array(Schema.Struct({
+      attempt: Schema.Int,
+      error,
+      elapsed: Schema.DurationFromMillis,
+      delay: Schema.optional(Schema.DurationFromMillis)
+    })),
+    lastError: error,
+    policy: Schema.String,
+    retryAt: Schema.optional(Schema.DateTimeUtcFromString)
+  })
+
+/** The class and its guard come as arguments, so that this file does not import the one that exports it. */
+export const schema = <E, Wire, RD, RE>(
+  error: Schema.Codec<E, Wire, RD, RE>,
+  make: (fields: Fields<E>) => RetryExhausted<E>,
+  is: (u: unknown) => u is RetryExhausted
+): Schema.Codec<RetryExhausted<E>, Encoded<Wire>, RD, RE> =>
+  wire(error).pipe(Schema.decodeTo(
+    // The guard cannot look inside; the struct before it has decoded the errors by their own schema.
+    Schema.declare((u): u is RetryExhausted<E> => is(u), { identifier: "RetryExhausted" }),
+    SchemaTransformation.transform({
+      decode: ({ history, operation, retryAt, ...rest }) =>
+        make({
+          ...rest,
+          operation,
+          retryAt,
+          history: history.map(({ delay, ...failed }) => ({ ...failed, delay })),
+          lastCause: Cause.fail(rest.lastError)
+        }),
+      encode: (error) => ({
+        _tag: "RetryExhausted" as const,
+        ...(error.operation === undefined ? {} : { operation: error.operation }),
+        reason: error.reason,
+        attempts: error.attempts,
+        elapsed: error.elapsed,
+        waits: error.waits,
+        history: error.history.map(({ delay, ...failed }) => delay === undefined ? failed : { ...failed, delay }),
+        lastError: error.lastError,
+        policy: error.policy,
+        ...(error.retryAt === undefined ? {} : { retryAt: error.retryAt })
+      })
+    })
+  ))

@@ -1,0 +1,67 @@
+/**
+ * What the failing system said of the wait, as an error carries it (rule R7).
+ */
+import * as Duration from "effect/Duration"
+import type { Hint } from "../Transience.ts"
+import * as causeChain from "./causeChain.ts"
+import * as selfDescription from "./transience/selfDescription.ts"
+
+const bounded = (millis: number): number =>
+  // About 31,700 years: no wait, and short of where milliseconds stop being exact.
+  millis > 1e15 ? Infinity : Math.max(0, millis)
+
+/**
+ * The hint that a `retryAfter` value gives: undefined when it cannot be read. Numbers are milliseconds, Effect's own
+ * convention, and bigints nanoseconds.
+ */
+export const parse = (value: unknown): Hint | undefined => {
+  if (value === "do not retry") return { _tag: "DoNotRetry" }
+  try {
+    if (causeChain.isObject(value) && !Duration.isDuration(value)) return moment(value)
+    // Turned down at run time when it is no duration.
+    const millis = Duration.toMillis(Duration.fromInputUnsafe(value as Duration.Input))
+    // A duration of NaN is zero to Effect, but says nothing.
+    return Number.isNaN(value) ? undefined : { _tag: "After", millis: bounded(millis) }
+  } catch {
+    return undefined
+  }
+}
+
+// A DateTime has its milliseconds as a property; a Date, also one of another realm, as a number.
+const moment = (value: object): Hint | undefined => {
+  const time = causeChain.get(value, "epochMilliseconds") ?? ("getTime" in value ? Number(value) : undefined)
+  return typeof time === "number" && !Number.isNaN(time) ? { _tag: "At", epochMillis: time } : undefined
+}
+
+const ofObject = (error: object): Hint | undefined => {
+  const description = selfDescription.get(error)
+  return description && property(description) || property(error)
+}
+
+const property = (self: object): Hint | undefined => {
+  const value = causeChain.get(self, "retryAfter")
+  return value === undefined ? undefined : parse(value)
+}
+
+/** The first readable hint of an error and what it wraps, outermost first. */
+export const find = (error: unknown): Hint | undefined => causeChain.find(error, ofObject)
+
+/**
+ * The wait in milliseconds that an error asks for; undefined when it carries no readable hint. `now` gives milliseconds
+ * since the epoch, and is read only for a hint that is a moment.
+ *
+ * Zero or past is 0, longer than 1e15 ms is `Infinity`, "do not retry" is -1.
+ */
+export const read = (error: unknown, now: () => number): number | undefined => {
+  const hint = find(error)
+  switch (hint?._tag) {
+    case undefined:
+      return undefined
+    case "After":
+      return hint.millis
+    case "At":
+      return bounded(hint.epochMillis - now())
+    case "DoNotRetry":
+      return -1
+  }
+}

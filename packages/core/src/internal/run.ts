@@ -1,0 +1,255 @@
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
+import type { Attempt as AttemptInfo, RetryEvent } from "../Retry.ts"
+import * as RetryExhausted from "../RetryExhausted.ts"
+import * as Stepper from "../Stepper.ts"
+import { format } from "./format.ts"
+import type { Any } from "./policy.ts"
+import { millisSince } from "./time.ts"
+
+const firstAttempt: AttemptInfo = { number: 1, previous: undefined, elapsed: Duration.zero }
+
+/** See `Retry.Attempt`. */
+export const Attempt: Context.Reference<AttemptInfo> = Context.Reference("@reprise/core/Retry/Attempt", {
+  defaultValue: () => firstAttempt
+})
+
+/** What all runs of one configuration share. */
+export interface Settings {
+  readonly policy: Any
+  readonly stepper: Stepper.Stepper
+  readonly name: string | undefined
+  readonly attemptTimeout: Duration.Duration | undefined
+  /** An error that it rejects is terminal, whatever the policy says. */
+  readonly allows: ((error: unknown) => boolean) | undefined
+  readonly when: ((error: never) => Effect.Effect<boolean, never, unknown>) | undefined
+  readonly onRetry: ((event: RetryEvent<never>) => Effect.Effect<void, never, unknown>) | undefined
+}
+
+type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+
+/** The timeout of one attempt. It knows its run, so that a run around it does not take it for its own. */
+class AttemptTimeout extends Cause.TimeoutError {
+  readonly owner: () => Settings
+
+  constructor(settings: Settings, timeout: Duration.Duration) {
+    super(`An attempt took longer than ${Duration.format(timeout)}`)
+    this.owner = () => settings
+    // It is nothing to print.
+    Object.defineProperty(this, "owner", { enumerable: false })
+  }
+}
+
+/** One failed attempt, in milliseconds. */
+interface Entry {
+  readonly attempt: number
+  readonly error: unknown
+  readonly elapsed: number
+  readonly delay: number | undefined
+}
+
+/** A run after its first failure; the success path makes none. It is the `Failure` that the stepper reads. */
+interface Run extends Stepper.Failure {
+  readonly settings: Settings
+  readonly operation: AnyEffect
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly clock: Clock.Clock
+  readonly startedAt: bigint
+  readonly state: Stepper.State
+  /** What the failure of the next attempt calls. */
+  readonly onFailure: (cause: Cause.Cause<unknown>) => AnyEffect
+  /** What the end of a wait calls. */
+  readonly onWake: () => AnyEffect
+  attempt: number
+  elapsed: number
+  now: number
+  timedOut: boolean
+  waits: number
+  waited: number
+  lastCause: Cause.Cause<unknown>
+  readonly history: Array<Entry>
+}
+
+/** The first failure of a cause without defect and interruption, or `undefined`. */
+const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined => {
+  const { reasons } = cause
+  for (let i = 0; i < reasons.length; i++) if (reasons[i]!._tag !== "Fail") return undefined
+  return reasons[0] as Cause.Fail<unknown> | undefined // The loop has just shown that it is one.
+}
+
+const published = ({ delay, elapsed, ...entry }: Entry): RetryExhausted.Failed => ({
+  ...entry,
+  elapsed: Duration.millis(elapsed),
+  delay: delay === undefined ? undefined : Duration.millis(delay)
+})
+
+const reasonOf = (tag: RetryExhausted.ReasonTag, run: Run): RetryExhausted.Reason =>
+  tag === "RetryAfterTooLong"
+    ? {
+      _tag: tag,
+      hint: Duration.millis(Math.min(run.state.hint ?? 0, Number.MAX_SAFE_INTEGER)),
+      max: Duration.millis(run.settings.stepper.hintLimit ?? 0)
+    }
+    : { _tag: tag }
+
+const retryAtOf = ({ clock, state: { hint } }: Run): DateTime.Utc | undefined => {
+  if (hint === undefined || hint < 0) return undefined
+  const at = DateTime.make(clock.currentTimeMillisUnsafe() + hint)
+  return at._tag === "Some" ? DateTime.toUtc(at.value) : undefined
+}
+
+const giveUp = (run: Run, tag: RetryExhausted.ReasonTag): AnyEffect => {
+  const { history, settings } = run
+  const last = history[history.length - 1]!
+  return Effect.fail(
+    new RetryExhausted.RetryExhausted({
+      operation: settings.name,
+      reason: reasonOf(tag, run),
+      attempts: run.attempt,
+      elapsed: Duration.millis(run.elapsed),
+      waits: { count: run.waits, total: Duration.millis(run.waited) },
+      history: history.map(published),
+      lastError: last.error,
+      lastCause: run.lastCause,
+      policy: format(settings.policy.spec),
+      retryAt: retryAtOf(run)
+    })
+  )
+}
+
+const remember = (run: Run, error: unknown, delay: number | undefined): void => {
+  const { history } = run
+  if (history.length === RetryExhausted.mostHistory) history.shift()
+  history.push({ attempt: run.attempt, error, elapsed: run.elapsed, delay })
+}
+
+/** Sleeps, then tries again. A wait of zero still lets other fibres run. */
+const waitFor = (run: Run, delay: number): AnyEffect => {
+  run.waits++
+  run.waited += delay
+  return Effect.flatMap(delay === 0 ? Effect.yieldNow : run.clock.sleep(Duration.millis(delay)), run.onWake)
+}
+
+/** What `when`, the budget (in a later release) and `onRetry` have to say, in this order, before the wait. */
+const granted = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: number): AnyEffect => {
+  const { name, onRetry } = run.settings
+  const when = run.timedOut ? undefined : run.settings.when
+  if (when === undefined && onRetry === undefined) {
+    remember(run, error, delay)
+    return waitFor(run, delay)
+  }
+  // The types of `Retry.run` have checked that the functions can read the error.
+  const asked = when === undefined ? Effect.succeed(true) : when(error as never)
+  return Effect.flatMap(asked, (yes) => {
+    if (!yes) return Effect.failCause(cause)
+    remember(run, error, delay)
+    if (onRetry === undefined) return waitFor(run, delay)
+    const event = {
+      name,
+      attempt: run.attempt,
+      error: error as never,
+      elapsed: Duration.millis(run.elapsed),
+      delay: Duration.millis(delay)
+    }
+    return Effect.flatMap(onRetry(event), () => waitFor(run, delay))
+  })
+}
+
+/** Rule R2: what comes after a failed attempt. */
+const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
+  const failure = failureOf(cause)
+  if (failure === undefined) return Effect.failCause(cause)
+  const { clock, fiber, settings, state } = run
+  const { allows, stepper } = settings
+  const { error } = failure
+  run.elapsed = millisSince(clock, run.startedAt)
+  run.timedOut = error instanceof AttemptTimeout && error.owner() === settings
+  if (stepper.readsHints) run.now = clock.currentTimeMillisUnsafe()
+  let decision: Stepper.Decision
+  try {
+    decision = allows === undefined || allows(error)
+      ? stepper.step(state, run, error, fiber.getRef(Random.Random))
+      : Stepper.stops.Terminal
+  } catch (defect) {
+    return Effect.die(defect)
+  }
+  run.lastCause = cause
+  if (decision >= 0) return granted(run, error, cause, decision)
+  const tag = Stepper.reason(decision)
+  if (tag === undefined) return Effect.failCause(cause)
+  remember(run, error, undefined)
+  return giveUp(run, tag)
+}
+
+/** The next attempt, unless the process was frozen past the time at which it may start. */
+const wake = (run: Run): AnyEffect => {
+  run.elapsed = millisSince(run.clock, run.startedAt)
+  if (run.elapsed > run.state.limit) return giveUp(run, "Elapsed")
+  run.attempt++
+  const info: AttemptInfo = {
+    number: run.attempt,
+    previous: run.history[run.history.length - 1]!.error,
+    elapsed: Duration.millis(run.elapsed)
+  }
+  return Effect.catchCause(Effect.provideService(run.operation, Attempt, info), run.onFailure)
+}
+
+const start = (
+  settings: Settings,
+  operation: AnyEffect,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  clock: Clock.Clock,
+  startedAt: bigint,
+  lastCause: Cause.Cause<unknown>
+): Run => {
+  const run: Run = {
+    settings,
+    operation,
+    fiber,
+    clock,
+    startedAt,
+    state: settings.stepper.start(),
+    onFailure: (cause) => decide(run, cause),
+    onWake: () => wake(run),
+    attempt: 1,
+    elapsed: 0,
+    now: 0,
+    timedOut: false,
+    waits: 0,
+    waited: 0,
+    lastCause,
+    history: []
+  }
+  return run
+}
+
+const limited = (self: AnyEffect, settings: Settings): AnyEffect => {
+  const { attemptTimeout } = settings
+  return attemptTimeout === undefined ? self : Effect.timeoutOrElse(self, {
+    duration: attemptTimeout,
+    orElse: () => Effect.fail(new AttemptTimeout(settings, attemptTimeout))
+  })
+}
+
+/** An effect under the settings. */
+export const run = (self: AnyEffect, settings: Settings): AnyEffect => {
+  const operation = limited(self, settings)
+  return Effect.withFiber((fiber) => {
+    const clock = fiber.getRef(Clock.Clock)
+    const startedAt = clock.monotonicTimeNanosUnsafe()
+    // The default is attempt 1, so nothing is provided, unless this run stands inside a later attempt of another.
+    const first = fiber.getRef(Attempt) === firstAttempt
+      ? operation
+      : Effect.provideService(operation, Attempt, firstAttempt)
+    return Effect.catchCause(
+      first,
+      (cause) => decide(start(settings, operation, fiber, clock, startedAt, cause), cause)
+    )
+  })
+}
