@@ -113,9 +113,9 @@ export type ReadBy<O> =
  *
  * @category type helpers
  */
-export type NeededBy<O> = Given<O, "when" | "onRetry"> extends infer F
-  ? F extends (_: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
-  : never
+export type NeededBy<O> = ServicesOf<Given<O, "when" | "onRetry">>
+
+type ServicesOf<F> = F extends (_: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 const declared = (place: string, policy: Policy.Any): void => {
   if (!Policy.isPolicy(policy)) {
@@ -189,13 +189,18 @@ const runSettings = (policy: Policy.Any, options: Options | undefined): internal
  * @category running
  */
 export const run: {
-  <I, T, H, const O extends Options<unknown> = {}>(policy: Policy.Policy<I, T, H>, options?: O): <
+  <I, T, H>(policy: Policy.Policy<I, T, H>): <A, E extends I, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<
+    A,
+    | Exclude<E, H>
+    | Extract<E, RetryExhausted<any>>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T>>,
+    R
+  >
+  <I, T, H, const O extends Options<unknown>>(policy: Policy.Policy<I, T, H>, options: O): <
     A,
     E extends I & ReadBy<O>,
     R
-  >(
-    self: Effect.Effect<A, E, R>
-  ) => Effect.Effect<
+  >(self: Effect.Effect<A, E, R>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
     | Extract<E, RetryExhausted<any>>
@@ -206,19 +211,24 @@ export const run: {
     A,
     E extends I & ReadBy<O>,
     R
-  >(
-    self: Effect.Effect<A, E, R>
-  ) => Effect.Effect<
+  >(self: Effect.Effect<A, E, R>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
     | Extract<E, RetryExhausted<any>>
     | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
-  <A, E extends I, R, I, T, H, const O extends Options<E> = {}>(
+  <A, E extends I, R, I, T, H>(self: Effect.Effect<A, E, R>, policy: Policy.Policy<I, T, H>): Effect.Effect<
+    A,
+    | Exclude<E, H>
+    | Extract<E, RetryExhausted<any>>
+    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T>>,
+    R
+  >
+  <A, E extends I, R, I, T, H, const O extends Options<E>>(
     self: Effect.Effect<A, E, R>,
     policy: Policy.Policy<I, T, H>,
-    options?: O
+    options: O
   ): Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>

@@ -24,6 +24,7 @@ import type * as Schema from "effect/Schema"
 import * as summary from "./internal/exhaustedSummary.ts"
 import { schema as schemaOf } from "./internal/exhaustedSchema.ts"
 import { isExhausted } from "./internal/layer.ts"
+import type { SelfDescription } from "./Transience.ts"
 
 /**
  * Why a run gave up.
@@ -98,6 +99,8 @@ export interface Fields<out E = unknown> {
  */
 export const mostHistory = 10
 
+const terminal: SelfDescription = { transience: "terminal" }
+
 // Named with its type because a declaration file cannot infer what a class extends.
 const Base: new<E>(
   fields: Fields<E> & { readonly message: string; readonly cause: unknown }
@@ -128,7 +131,12 @@ export class RetryExhausted<out E = unknown> extends Base<E> {
     super({ ...fields, message: summary.sentence(fields), cause: fields.lastError })
   }
 
-  /** The last waits, oldest first, in milliseconds. */
+  /** Terminal to whatever classifies it: layers do not multiply. */
+  get "~@reprise/core/Transience"(): SelfDescription {
+    return terminal
+  }
+
+  /** The last waits, oldest first. */
   get delays(): ReadonlyArray<Duration.Duration> {
     return this.history.flatMap((_) => _.delay ?? [])
   }
