@@ -11,7 +11,7 @@
  * console.log(IdempotencyKey.isIdempotencyKey("no\nline breaks")) // => false
  * ```
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as SecureRandom from "effect/crypto/SecureRandom"
 import * as Data from "effect/Data"
@@ -88,7 +88,10 @@ export const make = (text: string): IdempotencyKey => {
 export const fromString = (text: string): Effect.Effect<IdempotencyKey, InvalidIdempotencyKey> =>
   Effect.try({
     try: () => make(text),
-    catch: (error) => Predicate.isTagged(error, "InvalidIdempotencyKey") ? error as InvalidIdempotencyKey : new InvalidIdempotencyKey(String(error))
+    catch: (error) =>
+      Predicate.isTagged(error, "InvalidIdempotencyKey")
+        ? error as InvalidIdempotencyKey
+        : new InvalidIdempotencyKey(String(error))
   })
 
 // Made at the first key, and one for the process, so that keys made in one millisecond still ascend.

@@ -343,8 +343,11 @@ export type Jitter = "full" | "equal" | { readonly min: number; readonly max: nu
 export const capped: {
   (max: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, max: Duration.Input): Policy<I, T, H>
-} = dual(2, <P extends Any>(self: P, max: Duration.Input): P =>
-  combined({ _tag: "Capped", self: self.spec, max: validate.duration("capped.max", max, 1) }, self))
+} = dual(
+  2,
+  <P extends Any>(self: P, max: Duration.Input): P =>
+    combined({ _tag: "Capped", self: self.spec, max: validate.duration("capped.max", max, 1) }, self)
+)
 
 /**
  * At most `n` executions of the operation, the first one included: `attempts(5)` is at most 4 retries. It reads the
@@ -358,8 +361,11 @@ export const capped: {
 export const attempts: {
   (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
-} = dual(2, <P extends Any>(self: P, n: number): P =>
-  combined({ _tag: "Attempts", self: self.spec, max: validate.integer("attempts.n", n, 1) }, self))
+} = dual(
+  2,
+  <P extends Any>(self: P, n: number): P =>
+    combined({ _tag: "Attempts", self: self.spec, max: validate.integer("attempts.n", n, 1) }, self)
+)
 
 /**
  * At most `n` retries granted through this place of the policy. Inside {@link concat} it limits its own member, where
@@ -373,8 +379,11 @@ export const attempts: {
 export const recurs: {
   (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
-} = dual(2, <P extends Any>(self: P, n: number): P =>
-  combined({ _tag: "Recurs", self: self.spec, retries: validate.integer("recurs.n", n, 0) }, self))
+} = dual(
+  2,
+  <P extends Any>(self: P, n: number): P =>
+    combined({ _tag: "Recurs", self: self.spec, retries: validate.integer("recurs.n", n, 0) }, self)
+)
 
 /**
  * No retry starts later than `duration` after the start of attempt 1. The wait about to be slept counts: when it
@@ -389,8 +398,11 @@ export const recurs: {
 export const within: {
   (duration: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, duration: Duration.Input): Policy<I, T, H>
-} = dual(2, <P extends Any>(self: P, duration: Duration.Input): P =>
-  combined({ _tag: "Within", self: self.spec, duration: validate.duration("within.duration", duration, 1) }, self))
+} = dual(
+  2,
+  <P extends Any>(self: P, duration: Duration.Input): P =>
+    combined({ _tag: "Within", self: self.spec, duration: validate.duration("within.duration", duration, 1) }, self)
+)
 
 const named = (argument: string, predicate: (input: never) => boolean, name: string | undefined): string => {
   if (typeof predicate !== "function") {
@@ -544,8 +556,10 @@ export const unlimited = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> =>
 export const concat: {
   <I2, T2, H2>(that: Policy<I2, T2, H2>): <I, T, H>(self: Policy<I, T, H>) => Policy<I & I2, T | T2, H | H2>
   <I, T, H, I2, T2, H2>(self: Policy<I, T, H>, that: Policy<I2, T2, H2>): Policy<I & I2, T | T2, H | H2>
-} = dual(2, (self: Any, that: Any): Any =>
-  internal.make({ _tag: "Concat", members: [self.spec, that.spec] }, [self, that]))
+} = dual(
+  2,
+  (self: Any, that: Any): Any => internal.make({ _tag: "Concat", members: [self.spec, that.spec] }, [self, that])
+)
 
 /**
  * "And": retries while every member does, after the longest of their waits.
@@ -577,9 +591,9 @@ export const min = <const Policies extends NonEmptyReadonlyArray<Any>>(
  */
 export type Case<P extends Any = Any> = readonly [name: string, predicate: (input: never) => boolean, policy: P]
 
-type InputOfCases<C extends Case> = (C extends readonly [string, (input: infer Read) => boolean, infer P]
-  ? (_: Read & Input<P>) => void
-  : never) extends (_: infer I) => void ? I : never
+type InputOfCases<C extends Case> =
+  (C extends readonly [string, (input: infer Read) => boolean, infer P] ? (_: Read & Input<P>) => void
+    : never) extends (_: infer I) => void ? I : never
 
 /**
  * Another policy for each kind of error: the first case whose predicate accepts the error, or `otherwise`. Use it

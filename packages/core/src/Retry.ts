@@ -192,8 +192,8 @@ export const run: {
   <I, T, H>(policy: Policy.Policy<I, T, H>): <A, E extends I, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<
     A,
     | Exclude<E, H>
-    | Extract<E, RetryExhausted<any>>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T>>,
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
   <I, T, H, const O extends Options<unknown>>(policy: Policy.Policy<I, T, H>, options: O): <
@@ -203,8 +203,8 @@ export const run: {
   >(self: Effect.Effect<A, E, R>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
-    | Extract<E, RetryExhausted<any>>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
   <I, T, H, const O extends Options<never>>(policy: Policy.Policy<I, T, H>, options: O): <
@@ -214,15 +214,15 @@ export const run: {
   >(self: Effect.Effect<A, E, R>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
-    | Extract<E, RetryExhausted<any>>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
   <A, E extends I, R, I, T, H>(self: Effect.Effect<A, E, R>, policy: Policy.Policy<I, T, H>): Effect.Effect<
     A,
     | Exclude<E, H>
-    | Extract<E, RetryExhausted<any>>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T>>,
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
   <A, E extends I, R, I, T, H, const O extends Options<E>>(
@@ -232,15 +232,15 @@ export const run: {
   ): Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
-    | Extract<E, RetryExhausted<any>>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
-} = (first: AnyEffect | Policy.Any, second?: Policy.Any | Options, third?: Options): any => {
-  // The overloads say which of the two forms it is; a bad policy throws before there is an effect to run.
-  if (Effect.isEffect(first)) return internal.run(first, runSettings(second as Policy.Any, third))
+} = (first: AnyEffect | Policy.Any, second?: Policy.Any | Options, third?: Options): never => {
+  // `never` fits each overload, which say which of the two forms it is. A bad policy throws before there is an effect.
+  if (Effect.isEffect(first)) return internal.run(first, runSettings(second as Policy.Any, third)) as never
   const settings = runSettings(first, second as Options | undefined)
-  return (self: AnyEffect) => internal.run(self, settings)
+  return ((self: AnyEffect) => internal.run(self, settings)) as never
 }
 
 type AnyEffect = Effect.Effect<unknown, unknown, unknown>
@@ -279,19 +279,44 @@ const keyed = (
  * @throws `InvalidPolicy` as {@link run}
  * @category running
  */
-export const runKeyed = <A, E extends I, R, I, T, H, const O extends Options<E> = {}>(
-  policy: Policy.Policy<I, T, H>,
-  make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>,
-  options?: O & { readonly key?: IdempotencyKey.IdempotencyKey | undefined }
-): Effect.Effect<
-  A,
-  | Exclude<E, HandledWith<O, H>>
-  | Extract<E, RetryExhausted<any>>
-  | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, T> | TimeoutOf<O>>,
-  R | NeededBy<O>
-> =>
-  // The driver is untyped inside; the signature is what DESIGN states.
-  keyed(make, options?.key, settingsOf("runKeyed", policy, options ?? {})) as Effect.Effect<any, any, any>
+export const runKeyed: {
+  <A, E extends I, R, I, T, H>(
+    policy: Policy.Policy<I, T, H>,
+    make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>
+  ): Effect.Effect<
+    A,
+    | Exclude<E, H>
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
+    R
+  >
+  <A, E extends I, R, I, T, H, const O extends KeyedOptions<E>>(
+    policy: Policy.Policy<I, T, H>,
+    make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>,
+    options: O
+  ): Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+} = (
+  policy: Policy.Any,
+  make: (key: IdempotencyKey.IdempotencyKey) => AnyEffect,
+  options: KeyedOptions = {}
+  // `never` fits each overload; the driver is untyped inside.
+): never => keyed(make, options.key, settingsOf("runKeyed", policy, options)) as never
+
+/**
+ * How a policy is run with a key.
+ *
+ * @category models
+ */
+export interface KeyedOptions<in E = never, out R = unknown> extends Options<E, R> {
+  /** The caller's own key. Default: a new one for each run, from `IdempotencyKey.Generator`. */
+  readonly key?: IdempotencyKey.IdempotencyKey | undefined
+}
 
 /**
  * Why it is safe to run an operation again.
@@ -347,9 +372,9 @@ export interface Retrier<O extends Config> {
   ): Effect.Effect<
     A,
     | Exclude<E, HandledBy<O>>
-    | Extract<E, RetryExhausted<any>>
+    | Extract<E, RetryExhausted>
     | RawTimeoutOf<O>
-    | Exhausted<Meet<Exclude<E, RetryExhausted<any>>, Policy.Retried<O["policy"]>> | TimeoutOf<O>>,
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, Policy.Retried<O["policy"]>> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
   readonly config: O
@@ -380,17 +405,21 @@ export interface Retrier<O extends Config> {
 export const make: {
   <const O extends Config<unknown>>(config: O): Retrier<O>
   <const O extends Config<never>>(config: O): Retrier<O>
-} = (config: Config): Retrier<any> => {
+} = (config: Config): Retrier<never> => {
   const { idempotency, policy } = config
   if (!idempotencies.includes(idempotency)) {
-    throw new InvalidPolicy({ argument: "make.idempotency", value: idempotency, rule: `one of ${idempotencies.join(", ")}` })
+    throw new InvalidPolicy({
+      argument: "make.idempotency",
+      value: idempotency,
+      rule: `one of ${idempotencies.join(", ")}`
+    })
   }
   const settings = settingsOf("make", policy, config, idempotency === "none" ? Transience.notApplied : undefined)
   const retrier = (self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect)) => {
     if (typeof self === "function") return keyed(self, undefined, settings)
     return idempotency === "keyed" ? keyed(() => self, undefined, settings) : internal.run(self, settings)
   }
-  return Object.assign(retrier, { config }) as Retrier<any> // The interface says in types what the function does.
+  return Object.assign(retrier, { config }) as Retrier<never> // The interface says in types what the function does.
 }
 
 const idempotencies: ReadonlyArray<Idempotency> = ["idempotent", "keyed", "transactional", "none"]

@@ -15,10 +15,10 @@
  * console.log(await Effect.runPromise(program)) // => End after 3 attempts
  * ```
  */
-import * as Cause from "effect/Cause"
+import type * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import type * as DateTime from "effect/DateTime"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import { NodeInspectSymbol } from "effect/Inspectable"
 import type * as Schema from "effect/Schema"
 import * as summary from "./internal/exhaustedSummary.ts"
@@ -125,10 +125,14 @@ const Base: new<E>(
  */
 export class RetryExhausted<out E = unknown> extends Base<E> {
   /** Marks the error for every copy of this package. */
-  readonly "~@reprise/core/RetryExhausted" = "~@reprise/core/RetryExhausted"
+  get "~@reprise/core/RetryExhausted"(): "~@reprise/core/RetryExhausted" {
+    return "~@reprise/core/RetryExhausted"
+  }
 
   constructor(fields: Fields<E>) {
     super({ ...fields, message: summary.sentence(fields), cause: fields.lastError })
+    // What an uncaught error prints stays readable: its cause shows the last error already.
+    for (const key of ["history", "lastError", "lastCause"]) Object.defineProperty(this, key, { enumerable: false })
   }
 
   /** Terminal to whatever classifies it: layers do not multiply. */
@@ -158,8 +162,7 @@ export const is = (u: unknown): u is RetryExhausted<unknown> => isExhausted(u)
  */
 export const schema = <E, Wire, RD, RE>(
   error: Schema.Codec<E, Wire, RD, RE>
-): Schema.Codec<RetryExhausted<E>, Encoded<Wire>, RD, RE> =>
-  schemaOf(error, (fields) => new RetryExhausted(fields), is)
+): Schema.Codec<RetryExhausted<E>, Encoded<Wire>, RD, RE> => schemaOf(error, (fields) => new RetryExhausted(fields), is)
 
 /**
  * A {@link RetryExhausted} as JSON; durations are milliseconds.

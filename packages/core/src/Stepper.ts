@@ -134,4 +134,3 @@ export const make = (
   spec: Spec.Spec,
   predicates: ReadonlyArray<(input: never) => boolean>
 ): Stepper => compile(spec, predicates)
-

@@ -5,7 +5,7 @@ import * as hint from "./hint.ts"
 import * as layer from "./layer.ts"
 
 /** Growth saturates here: about 285,000 years in milliseconds, exact as a double and as a `Duration`. */
-export const longest: number = Number.MAX_SAFE_INTEGER
+const longest: number = Number.MAX_SAFE_INTEGER
 
 // The values of `Stepper.stops`, as constants that the optimiser can see. A test holds the two against each other.
 const attempts = -1

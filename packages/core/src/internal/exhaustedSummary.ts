@@ -8,7 +8,7 @@ const longestText = 200
 const cut = (text: string): string => text.length > longestText ? `${text.slice(0, longestText)}…` : text
 
 /** An error in one line: what kind it is and what it says. */
-export const errorLine = (error: unknown): string => {
+const errorLine = (error: unknown): string => {
   if (typeof error !== "object" || error === null) return cut(String(error))
   const tag = "_tag" in error && typeof error._tag === "string" ? error._tag : undefined
   const name = tag ?? (error instanceof Error ? error.name : "an error")

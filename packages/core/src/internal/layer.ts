@@ -1,7 +1,7 @@
 import * as causeChain from "./causeChain.ts"
 
 /** A string and not a symbol or a class, so that two copies of the package know each other's errors. */
-export const exhaustedKey = "~@reprise/core/RetryExhausted"
+const exhaustedKey = "~@reprise/core/RetryExhausted"
 
 // Reading is several times as fast as `in` on the long prototype chain of an error.
 export const isExhausted = (u: unknown): boolean =>

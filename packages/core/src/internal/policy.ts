@@ -11,7 +11,7 @@ import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import { InvalidPolicy } from "../InvalidPolicy.ts"
 import type * as Policy from "../Policy.ts"
-import * as Spec from "../Spec.ts"
+import type * as Spec from "../Spec.ts"
 import * as Stepper from "../Stepper.ts"
 import { format } from "./format.ts"
 import { millisSince } from "./time.ts"
@@ -54,18 +54,20 @@ const scheduleOf = (policy: () => Any): Schedule.Schedule<Duration.Duration, nev
     const state = start()
     let attempt = 0
     let last = Duration.zero
-    return Effect.succeed((now: number, input: unknown): Pull.Pull<[Duration.Duration, Duration.Duration], never, Duration.Duration> => {
-      attempt++
-      try {
-        const elapsed = millisSince(clock, startedAt)
-        const decision = step(state, { attempt, elapsed, now, timedOut: false }, input, random)
-        if (decision < 0) return Cause.done(last)
-        last = Duration.millis(decision)
-        return Effect.succeed([last, last])
-      } catch (defect) {
-        return Effect.die(defect)
+    return Effect.succeed(
+      (now: number, input: unknown): Pull.Pull<[Duration.Duration, Duration.Duration], never, Duration.Duration> => {
+        attempt++
+        try {
+          const elapsed = millisSince(clock, startedAt)
+          const decision = step(state, { attempt, elapsed, now, timedOut: false }, input, random)
+          if (decision < 0) return Cause.done(last)
+          last = Duration.millis(decision)
+          return Effect.succeed([last, last])
+        } catch (defect) {
+          return Effect.die(defect)
+        }
       }
-    })
+    )
   }))
 
 const schedulePrototype: object = Object.getPrototypeOf(Schedule.forever)
@@ -88,8 +90,7 @@ const PolicyPrototype = Object.assign(Object.create(schedulePrototype), {
   }
 })
 
-export const isPolicy = (u: unknown): u is Any =>
-  typeof u === "object" && u !== null && TypeId in u
+export const isPolicy = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
 
 const mostNodes = 10_000
 const mostNested = 1_000

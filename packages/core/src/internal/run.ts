@@ -76,6 +76,10 @@ interface Run extends Stepper.Failure {
   readonly history: Array<Entry>
 }
 
+/** `Effect.provideService`, by the way that costs a third less. */
+const provideAttempt = (self: AnyEffect, info: AttemptInfo): AnyEffect =>
+  Effect.updateContext(self, (context: Context.Context<unknown>) => Context.add(context, Attempt, info))
+
 /** The first failure of a cause without defect and interruption, or `undefined`. */
 const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined => {
   const { reasons } = cause
@@ -197,7 +201,7 @@ const wake = (run: Run): AnyEffect => {
     previous: run.history[run.history.length - 1]!.error,
     elapsed: Duration.millis(run.elapsed)
   }
-  return Effect.catchCause(Effect.provideService(run.operation, Attempt, info), run.onFailure)
+  return Effect.catchCause(provideAttempt(run.operation, info), run.onFailure)
 }
 
 const start = (
@@ -246,7 +250,7 @@ export const run = (self: AnyEffect, settings: Settings): AnyEffect => {
     // The default is attempt 1, so nothing is provided, unless this run stands inside a later attempt of another.
     const first = fiber.getRef(Attempt) === firstAttempt
       ? operation
-      : Effect.provideService(operation, Attempt, firstAttempt)
+      : provideAttempt(operation, firstAttempt)
     return Effect.catchCause(
       first,
       (cause) => decide(start(settings, operation, fiber, clock, startedAt, cause), cause)

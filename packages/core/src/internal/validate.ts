@@ -8,7 +8,9 @@ const isDuration = "a finite duration"
 export const duration = (argument: string, value: Duration.Input, least: number): number => {
   // `Duration.millis(NaN)` is zero, so a number is looked at before Effect reads it.
   const parsed = typeof value === "number" ? Option.some(Duration.millis(value)) : Duration.fromInput(value)
-  const millis = typeof value === "number" ? value : Option.match(parsed, { onNone: () => NaN, onSome: Duration.toMillis })
+  const millis = typeof value === "number"
+    ? value
+    : Option.match(parsed, { onNone: () => NaN, onSome: Duration.toMillis })
   if (Number.isFinite(millis) && millis >= least) return millis
   throw new InvalidPolicy({ argument, value, rule: `${isDuration} of at least ${least} ms` })
 }
