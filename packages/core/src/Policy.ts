@@ -22,11 +22,16 @@
 import type { NonEmptyReadonlyArray } from "effect/Array"
 import type * as Duration from "effect/Duration"
 import { dual } from "effect/Function"
+import * as Result from "effect/Result"
 import type * as Schedule from "effect/Schedule"
+import type * as Schema from "effect/Schema"
 import type { Contravariant, Covariant } from "effect/Types"
 import { InvalidPolicy } from "./InvalidPolicy.ts"
-import { describe as describeSpec } from "./internal/describe.ts"
-import { format as formatSpec } from "./internal/format.ts"
+import { fromString as policyFromString } from "./internal/notation/fromString.ts"
+import { type Builders, parse as parsePolicy } from "./internal/notation/parse.ts"
+import { InvalidNotation } from "./InvalidNotation.ts"
+import { describe as describeSpec } from "./internal/notation/describe.ts"
+import { format as formatSpec } from "./internal/notation/format.ts"
 import * as internal from "./internal/policy.ts"
 import * as validate from "./internal/validate.ts"
 import * as Spec from "./Spec.ts"
@@ -127,6 +132,74 @@ export const isPolicy = (u: unknown): u is Any => internal.isPolicy(u)
  * @category reading
  */
 export const format = (policy: Any): string => formatSpec(policy.spec)
+
+/**
+ * Reads a policy from its notation; {@link format} writes what this reads, and nothing is lost. A policy starts with
+ * where its waits come from and goes on with what changes them:
+ *
+ * | starts with | is |
+ * |---|---|
+ * | `exponential(500ms)` `exponential(500ms, 1.5)` | {@link exponential}, with factor 2 or the one given |
+ * | `linear(1s)` `linear(1s, 500ms)` `fibonacci(1s)` `constant(1s)` | by the same name |
+ * | `decorrelated(100ms, 10s)` `delays(1s, 2s, 5s)` `immediate(2)` `none` | by the same name |
+ * | `concat(a; b)` `max(a; b)` `min(a; b)` | by the same name |
+ * | `by(name: a; otherwise: b)` | {@link byInput} |
+ *
+ * | goes on with | is |
+ * |---|---|
+ * | `jitter` `jitter(equal)` `jitter(0.8, 1.2)` | {@link jittered}, {@link jitteredWith} |
+ * | `cap(30s)` `retryAfter(60s)` | {@link capped}, {@link honoringRetryAfter} |
+ * | `attempts(5)` `recurs(4)` `within(1m)` `unlimited` | by the same name |
+ * | `while(name)` `until(name)` `whileTag(A, B)` | {@link whileInput}, {@link untilInput}, {@link whileTag} |
+ *
+ * Units are `ns us ms s m h d`, with decimals, and Effect's long forms (`500 millis`). A name that is more than
+ * letters, digits, `_`, `.` and `-` stands in double quotes, as in JSON. Predicates are known by the names in
+ * `predicates`. Any text is read in linear time.
+ *
+ * ```ts
+ * import { Policy, Transience } from "@reprise/core"
+ * import { Result } from "effect"
+ *
+ * const predicates = { transient: Transience.isTransient }
+ * const policy = Policy.parse("exponential(500 millis) | attempts(5) | while(transient)", { predicates })
+ * console.log(Result.isSuccess(policy) && Policy.format(policy.success))
+ * // => exponential(500ms) | attempts(5) | while(transient)
+ *
+ * const wrong = Policy.parse("exponentail(500ms) | jitter")
+ * console.log(Result.isFailure(wrong) && wrong.failure.suggestion) // => exponential
+ * ```
+ *
+ * @category reading
+ */
+export const parse = <Input = unknown>(
+  text: string,
+  options?: { readonly predicates?: Readonly<Record<string, (input: Input) => boolean>> | undefined }
+): Result.Result<Policy<Input>, InvalidNotation> =>
+  // The predicates of the table read `Input`, and nothing else in the notation reads errors.
+  Result.mapBoth(parsePolicy(text, options?.predicates ?? {}, builders()), {
+    onSuccess: (policy) => policy as Policy<Input>,
+    onFailure: (problem) => new InvalidNotation(text, problem)
+  })
+
+/**
+ * A codec between a policy and its notation, for `Schema` structs and for `Config` (`Config.schema`). The predicates
+ * are those of {@link parse}.
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ * import { Config, ConfigProvider, Effect } from "effect"
+ *
+ * const setting = Config.schema(Policy.FromString(), "RETRY")
+ * const provider = ConfigProvider.fromUnknown({ RETRY: "constant(1s) | attempts(3)" })
+ * const policy = await Effect.runPromise(setting.parse(provider))
+ * console.log(Policy.describe(policy)) // => Up to 3 attempts; waits of 1 s.
+ * ```
+ *
+ * @category schemas
+ */
+export const FromString = <Input = unknown>(
+  predicates?: Readonly<Record<string, (input: Input) => boolean>>
+): Schema.Codec<Policy<Input>, string> => policyFromString((text) => parse(text, { predicates }))
 
 /**
  * The policy as one English sentence that leaves nothing out. Use it where people read, in a runbook or a review.
@@ -650,3 +723,29 @@ export const byInput = <const Cases extends NonEmptyReadonlyArray<Case>, Otherwi
  * @category presets
  */
 export const standard: Unrestricted = attempts(jittered(capped(exponential("200 millis"), "5 seconds")), 3)
+
+/** What the notation's words stand for. A function, because its members are defined above it and below its reader. */
+const builders = (): Builders => ({
+  attempts,
+  byInput,
+  capped,
+  concat,
+  constant,
+  decorrelated,
+  delays,
+  exponential,
+  fibonacci,
+  honoringRetryAfter,
+  immediate,
+  jitteredWith,
+  linear,
+  max,
+  min,
+  none,
+  recurs,
+  unlimited,
+  untilInput,
+  whileInput,
+  whileTag,
+  within
+})

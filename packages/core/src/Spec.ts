@@ -351,25 +351,6 @@ export const hintLimit = (spec: Spec): number | undefined => {
 }
 
 /**
- * The bound on every wait of the spec's own, in milliseconds; `Infinity` without one. A combination's is the largest
- * of its members'.
- *
- * @category reading
- */
-export const cap = (spec: Spec): number => {
-  switch (spec._tag) {
-    case "Capped":
-      return Math.min(spec.max, cap(spec.self))
-    case "Decorrelated":
-      return spec.cap
-    default: {
-      const inside = children(spec)
-      return inside.length === 0 ? Infinity : Math.max(...inside.map(cap))
-    }
-  }
-}
-
-/**
  * The longest time after the start of attempt 1 at which a retry of this spec may start, in milliseconds; `Infinity`
  * without such a limit.
  *
@@ -390,34 +371,51 @@ export const elapsedLimit = (spec: Spec): number => {
   }
 }
 
+/** Both of {@link cap} and {@link largestDelay} in one walk. `outer` is a cap that stands around the spec. */
+const extent = (spec: Spec, outer: number): { readonly cap: number; readonly largest: number } => {
+  switch (spec._tag) {
+    case "Exponential":
+      return { cap: Infinity, largest: spec.factor > 1 ? outer : Math.min(spec.base, outer) }
+    case "Linear":
+      return { cap: Infinity, largest: spec.increment > 0 ? outer : Math.min(spec.base, outer) }
+    case "Fibonacci":
+      return { cap: Infinity, largest: outer }
+    case "Constant":
+      return { cap: Infinity, largest: Math.min(spec.delay, outer) }
+    case "Decorrelated":
+      return { cap: spec.cap, largest: Math.min(spec.cap, outer) }
+    case "Delays":
+      return { cap: Infinity, largest: Math.min(spec.delays.reduce((a, b) => Math.max(a, b)), outer) }
+    case "Immediate":
+    case "None":
+      return { cap: Infinity, largest: 0 }
+    case "Jittered": {
+      const { cap, largest } = extent(spec.self, outer)
+      return { cap, largest: Math.min(largest * spec.max, cap, outer) }
+    }
+    case "Capped": {
+      const { cap, largest } = extent(spec.self, Math.min(spec.max, outer))
+      return { cap: Math.min(spec.max, cap), largest }
+    }
+    default: {
+      const inside = children(spec).map((child) => extent(child, outer))
+      return inside.reduce((a, b) => ({ cap: Math.max(a.cap, b.cap), largest: Math.max(a.largest, b.largest) }))
+    }
+  }
+}
+
 /**
- * The longest single wait that the spec can ever ask for, in milliseconds, hints aside; `Infinity` where it grows
- * without a cap. `outerCap` is a cap that stands around the spec.
+ * The bound on every wait of the spec's own, in milliseconds; `Infinity` without one. A combination's is the largest
+ * of its members'.
  *
  * @category reading
  */
-export const largestDelay = (spec: Spec, outerCap: number = Infinity): number => {
-  switch (spec._tag) {
-    case "Exponential":
-      return spec.factor > 1 ? outerCap : Math.min(spec.base, outerCap)
-    case "Linear":
-      return spec.increment > 0 ? outerCap : Math.min(spec.base, outerCap)
-    case "Fibonacci":
-      return outerCap
-    case "Constant":
-      return Math.min(spec.delay, outerCap)
-    case "Decorrelated":
-      return Math.min(spec.cap, outerCap)
-    case "Delays":
-      return Math.min(spec.delays.reduce((a, b) => Math.max(a, b)), outerCap)
-    case "Immediate":
-    case "None":
-      return 0
-    case "Jittered":
-      return Math.min(largestDelay(spec.self, outerCap) * spec.max, cap(spec.self), outerCap)
-    case "Capped":
-      return largestDelay(spec.self, Math.min(spec.max, outerCap))
-    default:
-      return Math.max(...children(spec).map((child) => largestDelay(child, outerCap)))
-  }
-}
+export const cap = (spec: Spec): number => extent(spec, Infinity).cap
+
+/**
+ * The longest single wait that the spec can ever ask for, in milliseconds, hints aside; `Infinity` where it grows
+ * without a cap.
+ *
+ * @category reading
+ */
+export const largestDelay = (spec: Spec): number => extent(spec, Infinity).largest

@@ -7,7 +7,7 @@
  */
 import type * as RetryExhausted from "./RetryExhausted.ts"
 import type * as Spec from "./Spec.ts"
-import { compile } from "./internal/compile.ts"
+import { compile } from "./internal/stepper/compile.ts"
 
 /**
  * What the stepper draws from: numbers in `[0, 1)`. Effect's `Random` service is one.

@@ -1,4 +1,5 @@
 export * as IdempotencyKey from "./IdempotencyKey.ts"
+export * as InvalidNotation from "./InvalidNotation.ts"
 export * as InvalidPolicy from "./InvalidPolicy.ts"
 export * as Policy from "./Policy.ts"
 export * as PredicateError from "./PredicateError.ts"

@@ -1,7 +1,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import type { Failed, Fields, Reason } from "../RetryExhausted.ts"
-import { spell } from "./duration.ts"
+import { spell } from "./notation/duration.ts"
 
 const longestText = 200
 

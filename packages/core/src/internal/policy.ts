@@ -13,7 +13,7 @@ import { InvalidPolicy } from "../InvalidPolicy.ts"
 import type * as Policy from "../Policy.ts"
 import type * as Spec from "../Spec.ts"
 import * as Stepper from "../Stepper.ts"
-import { format } from "./format.ts"
+import { format } from "./notation/format.ts"
 import { millisSince } from "./time.ts"
 
 export const TypeId = "~@reprise/core/Policy"

@@ -9,7 +9,7 @@ import * as Random from "effect/Random"
 import type { Attempt as AttemptInfo, RetryEvent } from "../Retry.ts"
 import * as RetryExhausted from "../RetryExhausted.ts"
 import * as Stepper from "../Stepper.ts"
-import { format } from "./format.ts"
+import { format } from "./notation/format.ts"
 import type { Any } from "./policy.ts"
 import { millisSince } from "./time.ts"
 

@@ -2,13 +2,12 @@ const units: ReadonlyArray<readonly [name: string, millis: number]> = [
   ["d", 86_400_000],
   ["h", 3_600_000],
   ["m", 60_000],
-  ["s", 1_000],
-  ["ms", 1]
+  ["s", 1_000]
 ]
 
 /**
- * Milliseconds in the notation: the largest unit in which the number is whole, else seconds or milliseconds with
- * decimals. Reading it back gives the same number.
+ * Milliseconds in the notation: the largest unit from a second upwards in which the number is whole, else seconds with
+ * a few decimals, else milliseconds. Reading it back gives the same number.
  */
 export const write = (millis: number): string => {
   for (const [name, size] of units) {

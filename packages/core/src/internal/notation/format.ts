@@ -1,4 +1,4 @@
-import type * as Spec from "../Spec.ts"
+import type * as Spec from "../../Spec.ts"
 import * as duration from "./duration.ts"
 
 const bare = /^[A-Za-z_][\w.-]*$/

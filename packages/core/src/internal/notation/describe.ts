@@ -1,4 +1,4 @@
-import type * as Spec from "../Spec.ts"
+import type * as Spec from "../../Spec.ts"
 import * as duration from "./duration.ts"
 
 const several = (words: ReadonlyArray<string>, last: string): string =>
