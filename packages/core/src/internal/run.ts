@@ -102,9 +102,9 @@ const reasonOf = (tag: RetryExhausted.ReasonTag, run: Run): RetryExhausted.Reaso
     }
     : { _tag: tag }
 
-const retryAtOf = ({ clock, state: { hint } }: Run): DateTime.Utc | undefined => {
+const retryAtOf = ({ now, state: { hint } }: Run): DateTime.Utc | undefined => {
   if (hint === undefined || hint < 0) return undefined
-  const at = DateTime.make(clock.currentTimeMillisUnsafe() + hint)
+  const at = DateTime.make(now + hint)
   return at._tag === "Some" ? DateTime.toUtc(at.value) : undefined
 }
 
@@ -140,7 +140,7 @@ const waitFor = (run: Run, delay: number): AnyEffect => {
   return Effect.flatMap(delay === 0 ? Effect.yieldNow : run.clock.sleep(Duration.millis(delay)), run.onWake)
 }
 
-/** What `when`, the budget (in a later release) and `onRetry` have to say, in this order, before the wait. */
+/** What `when` and `onRetry` have to say before the wait; a budget is withdrawn between them. */
 const granted = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: number): AnyEffect => {
   const { name, onRetry } = run.settings
   const when = run.timedOut ? undefined : run.settings.when
@@ -184,6 +184,7 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
     return Effect.die(defect)
   }
   run.lastCause = cause
+  // The stepper has looked at the policy's elapsed limit; the caller's deadline has its place here.
   if (decision >= 0) return granted(run, error, cause, decision)
   const tag = Stepper.reason(decision)
   if (tag === undefined) return Effect.failCause(cause)
@@ -194,6 +195,7 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
 /** The next attempt, unless the process was frozen past the time at which it may start. */
 const wake = (run: Run): AnyEffect => {
   run.elapsed = millisSince(run.clock, run.startedAt)
+  // The deadline and the switch have their place here once more.
   if (run.elapsed > run.state.limit) return giveUp(run, "Elapsed")
   run.attempt++
   const info: AttemptInfo = {

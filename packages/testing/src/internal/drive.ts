@@ -49,7 +49,7 @@ export const drive = (
   patience: Duration.Input,
   interruptAt: number
 ): Effect.Effect<boolean> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { base } = recording
     let interruption = interruptAt
     let hung = false
@@ -58,7 +58,7 @@ export const drive = (
       if (fiber.pollUnsafe() !== undefined) return hung
       const { changes } = recording
       if (!isVirtual(recording)) {
-        yield* changed(recording, changes).pipe(Effect.timeoutOption(patience), base.withLive)
+        yield* base.withLive(Effect.timeoutOption(changed(recording, changes), patience))
         if (recording.changes !== changes) continue
       }
       const next = earliest(recording)
