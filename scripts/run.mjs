@@ -45,6 +45,8 @@ const install = () => {
 }
 
 install()
+// Ctrl-C is for the program: this one stays until it has said its last line.
+process.on("SIGINT", () => {})
 const { status } = spawnSync(node, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",

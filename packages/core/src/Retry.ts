@@ -74,12 +74,17 @@ export interface Options<in E = never, out R = unknown> {
    */
   readonly attemptTimeout?: Duration.Input | undefined
   /**
-   * Asked when everything pure has said yes: false leaves the error unchanged, as a terminal one. For decisions that
+   * Asked when everything pure has said yes, so only about errors that the policy retries: false leaves the error
+   * unchanged, as a terminal one. For decisions that
    * need an effect; a pure one belongs into the policy, where it can be read. Not asked about the run's own attempt
    * timeouts.
    */
   readonly when?: ((error: E) => Effect.Effect<boolean, never, R>) | undefined
-  /** Run when a retry is granted, before its wait. */
+  /**
+   * Run when a retry is granted, before its wait: for errors that the policy retries, and for the run's own attempt
+   * timeouts. Where the options come before the effect, say what `event` is: `(event: Retry.RetryEvent<MyError |
+   * TimeoutError>) => …`.
+   */
   readonly onRetry?: ((event: RetryEvent<E | TimeoutError>) => Effect.Effect<void, never, R>) | undefined
 }
 
@@ -225,7 +230,7 @@ export const run: {
     | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
-  <A, E extends I, R, I, T, H, const O extends Options<E>>(
+  <A, E extends I, R, I, T, H, const O extends Options<Meet<Exclude<E, RetryExhausted>, T>>>(
     self: Effect.Effect<A, E, R>,
     policy: Policy.Policy<I, T, H>,
     options: O
@@ -290,7 +295,7 @@ export const runKeyed: {
     | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
-  <A, E extends I, R, I, T, H, const O extends KeyedOptions<E>>(
+  <A, E extends I, R, I, T, H, const O extends KeyedOptions<Meet<Exclude<E, RetryExhausted>, T>>>(
     policy: Policy.Policy<I, T, H>,
     make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>,
     options: O
@@ -360,7 +365,7 @@ export type RawTimeoutOf<O extends Config> = "none" extends O["idempotency"] ? T
 
 /**
  * A retry configured once, used as a function of the effect. With `idempotency: "keyed"` it also takes a function of
- * the key.
+ * the key, and a `key` of the caller's own as `runKeyed` does.
  *
  * @category models
  */
@@ -368,7 +373,8 @@ export interface Retrier<O extends Config> {
   <A, E extends Policy.Input<O["policy"]> & ReadBy<O>, R>(
     self:
       | Effect.Effect<A, E, R>
-      | (O["idempotency"] extends "keyed" ? (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R> : never)
+      | (O["idempotency"] extends "keyed" ? (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R> : never),
+    ...options: O["idempotency"] extends "keyed" ? [options?: Pick<KeyedOptions, "key">] : []
   ): Effect.Effect<
     A,
     | Exclude<E, HandledBy<O>>
@@ -415,9 +421,12 @@ export const make: {
     })
   }
   const settings = settingsOf("make", policy, config, idempotency === "none" ? Transience.notApplied : undefined)
-  const retrier = (self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect)) => {
-    if (typeof self === "function") return keyed(self, undefined, settings)
-    return idempotency === "keyed" ? keyed(() => self, undefined, settings) : internal.run(self, settings)
+  const retrier = (
+    self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect),
+    options?: Pick<KeyedOptions, "key">
+  ) => {
+    if (!Effect.isEffect(self)) return keyed(self, options?.key, settings)
+    return idempotency === "keyed" ? keyed(() => self, options?.key, settings) : internal.run(self, settings)
   }
   return Object.assign(retrier, { config }) as Retrier<never> // The interface says in types what the function does.
 }

@@ -49,7 +49,7 @@ const why = (reason: Reason): string => {
 export const sentence = (fields: Fields): string => {
   const { attempts, elapsed, lastError, operation, reason } = fields
   return `${operation ?? "An operation"} gave up after ${times(attempts, "attempt")} in ${rounded(elapsed)} ` +
-    `(${reason._tag}: ${why(reason)}). Last error: ${errorLine(lastError)}`
+    `(${why(reason)}). Last error: ${errorLine(lastError)}`
 }
 
 const line = ({ attempt, delay, error }: Failed): string =>

@@ -1,0 +1,137 @@
+/**
+ * What the run prints: a line that moves, a table, and the totals of the provider's ledger.
+ */
+import { Duration, Effect, Predicate, Result, Stdio, Terminal } from "effect"
+import { styleText } from "node:util"
+import type { CardDeclined, InvalidOrder, Order, Receipt } from "./client.ts"
+import type { Totals } from "./ledger.ts"
+import type { Rehearsal } from "./rehearsal.ts"
+
+/** How an order ended: `attempts` and `charges` as the provider counts them, the rest as the shop sees it. */
+export interface Line {
+  readonly order: Order
+  readonly attempts: number
+  readonly charges: number
+  readonly waits: ReadonlyArray<{ readonly error: unknown; readonly delay: Duration.Duration }>
+  readonly outcome: Result.Result<Receipt, CardDeclined | InvalidOrder | Error>
+}
+
+export const heading = (text: string): string => styleText("bold", text)
+
+const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
+
+const spell = (millis: number): string =>
+  millis < 999.5 ? `${Math.round(millis)} ms` : `${(millis / 1000).toFixed(2)} s`
+
+/** On a terminal one line that moves; elsewhere a line at every quarter. */
+export const progress = Effect.fnUntraced(function* (total: number) {
+  const terminal = yield* Terminal.Terminal
+  const live = yield* (yield* Stdio.Stdio).stdoutIsTerminal
+  let settled = 0
+
+  const moved = ({ retries }: Totals): string => {
+    const done = `${settled} of ${total} orders settled, retries: ${retries}`
+    if (!live) return settled % (total / 4) === 0 ? `  ${done}\n` : ""
+    const bar = "█".repeat(settled / 2).padEnd(total / 2, "░")
+    return settled < total ? `\r\u001b[2K  ${bar} ${done}` : "\r\u001b[2K"
+  }
+  return (totals: Totals) =>
+    Effect.suspend(() => {
+      settled++
+      return Effect.ignore(terminal.display(moved(totals)))
+    })
+})
+
+const tag = (error: unknown): string => Predicate.hasProperty(error, "_tag") ? String(error._tag) : "error"
+
+/** What each wait came after; equal errors in a row are named once. */
+const story = (waits: Line["waits"]): string =>
+  waits.map(({ delay, error }, index) => {
+    const wait = spell(Duration.toMillis(delay))
+    return tag(error) === tag(waits[index - 1]?.error)
+      ? `, ${wait}`
+      : `${index === 0 ? "" : "; "}${tag(error)}: ${wait}`
+  }).join("")
+
+const outcome = ({ charges, outcome }: Line): string => {
+  if (charges > 1) return styleText("red", `charged ${charges} times`)
+  if (Result.isSuccess(outcome)) return styleText("green", "charged")
+  const { failure } = outcome
+  switch (tag(failure)) {
+    case "CardDeclined":
+      return `declined: ${failure.message}`
+    case "InvalidOrder":
+      return `invalid: ${failure.message}`
+    default:
+      return styleText("yellow", "given up")
+  }
+}
+
+const notable = (line: Line): boolean => line.attempts > 1 || line.charges !== 1
+
+/** The orders that something happened to. */
+export const table = (lines: ReadonlyArray<Line>): string => {
+  const rows = lines.filter(notable).map((line) => ({
+    order: line.order.id,
+    attempts: String(line.attempts),
+    waits: story(line.waits) || "–",
+    outcome: outcome(line)
+  }))
+  const width = Math.max(5, ...rows.map((_) => _.waits.length))
+  const print = (order: string, attempts: string, waits: string, outcome: string) =>
+    `  ${order.padEnd(5)}  ${attempts.padStart(8)}  ${waits.padEnd(width)}  ${outcome}`
+  return [
+    styleText("dim", print("order", "attempts", "waits", "outcome")),
+    ...rows.map((_) => print(_.order, _.attempts, _.waits, _.outcome)),
+    `  … and ${plural(lines.length - rows.length, "order")} charged at the first attempt`
+  ].join("\n")
+}
+
+/** What those who gave up had to say. */
+export const exhaustions = (lines: ReadonlyArray<Line>): ReadonlyArray<string> =>
+  lines.flatMap(({ order, outcome }) =>
+    Result.isFailure(outcome) && tag(outcome.failure) === "RetryExhausted"
+      ? [`  ${order.id}  ${outcome.failure.message}`]
+      : []
+  )
+
+const counts = (list: Totals["faults"] | Totals["refusals"]): string =>
+  list.map(([what, times]) => `${times} × ${what}`).join(", ")
+
+const doubleCharges = (n: number): string => styleText(n === 0 ? "green" : "red", `double charges: ${n}`)
+
+export const totals = (_: Totals): string =>
+  [
+    heading("The provider's ledger"),
+    `  orders: ${_.orders} = ${_.charged} charged + ${_.declined} declined + ${_.invalid} invalid + ${_.givenUp} given up`,
+    `  requests: ${_.requests}, of which retries: ${_.retries}`,
+    `  faults: ${counts(_.faults)}`,
+    `  refusals: ${counts(_.refusals)}`,
+    `  ${doubleCharges(_.doubleCharges)}`
+  ].join("\n")
+
+export const interruption = (_: Totals): string =>
+  `\n\nInterrupted after ${_.requests} requests: ${_.charged} orders charged, ${doubleCharges(_.doubleCharges)}`
+
+/** Many runs of the policy, and whether every wait lies within its bounds. */
+export const rehearsal = ({ bounds, runs, took, waits }: Rehearsal): string => {
+  const range = (list: ReadonlyArray<number>) => `${spell(Math.min(...list))} to ${spell(Math.max(...list))}`
+  const all = waits.flat()
+  const within = waits.flatMap((list, index) =>
+    list.filter((wait) => wait >= bounds[index]!.lowest && wait <= bounds[index]!.highest)
+  )
+  const print = (retry: string, after: string, drawn: string, allowed: string) =>
+    `  ${retry.padEnd(5)}  ${after.padEnd(14)}  ${drawn.padEnd(16)}  ${allowed}`
+  const minutes = all.reduce((sum, wait) => sum + wait, 0) / 60_000
+  return [
+    heading(`The same policy in virtual time, ${runs} runs`),
+    styleText("dim", print("retry", "after", "waits", "bounds of the policy")),
+    ...bounds.map(({ after, highest, lowest }, index) =>
+      print(String(index + 1), after, range(waits[index]!), range([lowest, highest]))
+    ),
+    styleText(
+      within.length === all.length ? "green" : "red",
+      `  ${within.length} of ${all.length} waits lie within the policy's bounds`
+    ) + `: ${minutes.toFixed(1)} minutes of waiting in ${spell(took)}`
+  ].join("\n")
+}

@@ -1,0 +1,149 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { text } from "node:stream/consumers"
+import { fileURLToPath } from "node:url"
+import { assert, beforeAll, describe, it } from "vitest"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+
+interface Run {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const start = (...args: ReadonlyArray<string>) =>
+  spawn(process.execPath, ["examples/checkout/main.ts", ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+
+const checkout = async (...args: ReadonlyArray<string>): Promise<Run> => {
+  const child = start(...args)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")])
+  return { code, stdout, stderr }
+}
+
+/** The number that a pattern finds in what was printed. */
+const number = ({ stdout }: Run, pattern: RegExp): number => {
+  const [, digits] = pattern.exec(stdout) ?? []
+  assert(digits !== undefined, `nothing printed matches ${pattern}:\n${stdout}`)
+  return Number(digits)
+}
+
+const requests = (run: Run) => number(run, /requests: (\d+)/)
+const retries = (run: Run) => number(run, /of which retries: (\d+)/)
+const doubleCharges = (run: Run) => number(run, /double charges: (\d+)/)
+
+const faults = [
+  "slow reply",
+  "503",
+  "429",
+  "reset before the charge",
+  "reset after the charge",
+  "402 card declined",
+  "422 malformed"
+]
+
+/** What holds whatever the mode. */
+const settles = (run: () => Run) => {
+  it("ends by itself with code 0 and nothing on stderr", () => {
+    assert.strictEqual(run().stderr, "")
+    assert.strictEqual(run().code, 0)
+  })
+
+  it.each(faults)("meets at least 3 times: %s", (fault) => {
+    assert.isAtLeast(number(run(), new RegExp(`(\\d+) × ${fault}\\b`)), 3)
+  })
+
+  it("accounts for every order", () => {
+    const outcomes = ["charged", "declined", "invalid", "given up"].map((_) =>
+      number(run(), new RegExp(`orders: \\d+ = .*?(\\d+) ${_}`))
+    )
+    assert.strictEqual(number(run(), /orders: (\d+) =/), 60)
+    assert.strictEqual(outcomes.reduce((sum, n) => sum + n, 0), 60)
+    assert.strictEqual(requests(run()), 60 + retries(run()))
+  })
+
+  it("shows every order that something happened to", () => {
+    const rows = run().stdout.match(/^ {2}\d{5} +\d+ {2}/gm) ?? []
+    assert.strictEqual(rows.length + number(run(), /and (\d+) orders charged at the first attempt/), 60)
+  })
+
+  it("prints no control characters where there is no terminal", () => {
+    for (const control of ["\r", "\u001b"]) assert.notInclude(run().stdout, control)
+  })
+}
+
+describe("checkout", () => {
+  let policy: Run
+  let naive: Run
+  beforeAll(async () => {
+    policy = await checkout()
+    naive = await checkout("--naive")
+  })
+
+  describe("under a policy", () => {
+    settles(() => policy)
+
+    it("charges nobody twice", () => {
+      assert.strictEqual(doubleCharges(policy), 0)
+    })
+
+    it("waits as long as Retry-After asks", () => {
+      assert.match(policy.stdout, /Throttled: 1\.\d\d s/)
+    })
+
+    it("says what gave up", () => {
+      assert.match(policy.stdout, /\d{5} {2}charge gave up after 5 attempts .*Unavailable/)
+    })
+
+    it("keeps within the policy's bounds in virtual time", () => {
+      assert.match(policy.stdout, /400 of 400 waits lie within the policy's bounds/)
+    })
+
+    it("says how to see the harm", () => {
+      assert.include(policy.stdout, "npm start -- --naive")
+    })
+  })
+
+  describe("naive", () => {
+    settles(() => naive)
+
+    it("charges at least 5 times twice", () => {
+      assert.isAtLeast(doubleCharges(naive), 5)
+    })
+
+    it("sends more requests", () => {
+      assert.isAbove(requests(naive), requests(policy))
+    })
+  })
+
+  it("another seed hits other orders, and charges nobody twice either", async () => {
+    const other = await checkout("--seed", "7")
+    const hit = ({ stdout }: Run) => stdout.match(/^ {2}\d{5} +\d+ {2}\w+: \d/gm)?.map((_) => _.slice(2, 7))
+    assert.strictEqual(doubleCharges(other), 0)
+    assert.notDeepEqual(hit(other), hit(policy))
+  })
+
+  it.each([
+    [["--nonsense"], "--nonsense"],
+    [["--seed"], "--seed"],
+    [["--seed", "many"], "many"],
+    [["--seed", "1.5"], "1.5"],
+    [["orders.json"], "orders.json"]
+  ])("refuses %j", async (args, named) => {
+    const { code, stderr, stdout } = await checkout(...args)
+    assert.strictEqual(code, 2)
+    assert.strictEqual(stdout, "")
+    assert.include(stderr.split("\n")[0], named)
+    assert.notInclude(stderr, "    at ")
+  })
+
+  it("stops when it is interrupted, and says how far it came", async () => {
+    const child = start()
+    const output = text(child.stdout)
+    child.stdout.once("data", () => child.kill("SIGINT"))
+    const [code] = await once(child, "close")
+    assert.strictEqual(code, 130)
+    assert.match(await output, /Interrupted/)
+    assert.match(await output, /double charges: 0/)
+  })
+})
