@@ -114,6 +114,8 @@ export interface Options<in E = never, out R = unknown> extends Retry.Options<E,
  * else can happen, so no real time passes, and a clock around it stays where it is: it works inside of `it.effect` and
  * with `Effect.runPromise` alike. It never fails: how the run ended is the timeline's `exit`.
  *
+ * A run without an end is recorded without an end: give an `unlimited` policy an `interruptAfter`.
+ *
  * What an attempt waits for off the clock is waited for in real time; see {@link Conditions.patience}. Where an attempt
  * races such a thing against a sleep of its own, as `Effect.timeout` inside the operation does, the sleep wins: give
  * the run an `attemptTimeout` instead.
@@ -176,8 +178,7 @@ export const record: {
   const { onRetry, when } = options
   const run = (operation: Effect.Effect<A, E, R>) =>
     Retry.run(operation, policy, {
-      name: options.name,
-      attemptTimeout: options.attemptTimeout,
+      ...options,
       when: when && ((error) => internal.aside(when(error))),
       onRetry: onRetry && ((event) => internal.aside(onRetry(event)))
     })
@@ -227,9 +228,9 @@ export const recordWith = <A, E, R, B, E2, R2>(
  * const timeline = await Effect.runPromise(Timeline.record(script, policy, { attemptTimeout: "5 seconds" }))
  *
  * console.log(Timeline.render(timeline, { width: 20 }))
- * // => 1 |==========t...      | 0ms  timed out after 5s, then waited 2s
- * // => 2 |              x...  |   7s  "no answer", then waited 2s
- * // => 3 |                 ==o|   9s  succeeded after 1s
+ * // => 1 |==========t..       | 0ms  timed out after 5s, then waited 2s
+ * // => 2 |             x...   |  7s  "no answer", then waited 2s
+ * // => 3 |                 ==o|  9s  succeeded after 1s
  * // => Succeeded after 3 attempts in 10s: 42
  * ```
  *

@@ -6,7 +6,7 @@ const highest = 1 - Number.EPSILON / 2
 const from = (nextDoubleUnsafe: () => number): (typeof Random.Random)["Service"] => ({
   nextDoubleUnsafe,
   nextIntUnsafe: () =>
-    Math.floor(nextDoubleUnsafe() * (Number.MAX_SAFE_INTEGER - Number.MIN_SAFE_INTEGER)) + Number.MIN_SAFE_INTEGER
+    Math.floor(nextDoubleUnsafe() * (Number.MAX_SAFE_INTEGER - Number.MIN_SAFE_INTEGER + 1)) + Number.MIN_SAFE_INTEGER
 })
 
 /** A source of exactly these draws. */

@@ -54,22 +54,25 @@ const started = <A, E, R>(
     Effect.forkDetach({ startImmediately: true })
   )
 
-const driven = (
+/** Starts a run, and moves its clock until it has ended. */
+const driven = <A, E, R>(
+  run: Effect.Effect<A, E, R>,
   recording: Recording.Recording,
-  fiber: Fiber.Fiber<unknown, unknown>,
   { interruptAfter = Duration.infinity, patience = "1 second" }: Conditions
-): Effect.Effect<Timeline> =>
-  Effect.suspend(() => {
-    fiber.addObserver(() => Recording.change(recording))
-    return drive(recording, fiber, patience, Duration.toMillis(interruptAfter)).pipe(
-      Effect.onInterrupt(() => {
-        fiber.interruptUnsafe()
-        // Finalizers may sleep as well, so the clock goes on until the run has ended.
-        return drive(recording, fiber, patience, Infinity)
-      }),
-      Effect.map((hung) => timeline.of(recording, fiber.pollUnsafe()!, hung))
-    )
-  })
+): Effect.Effect<Timeline, never, R> =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.flatMap(started(run, recording), (fiber) => {
+      fiber.addObserver(() => Recording.change(recording))
+      return restore(drive(recording, fiber, patience, Duration.toMillis(interruptAfter))).pipe(
+        Effect.onInterrupt(() => {
+          fiber.interruptUnsafe()
+          // Finalizers may sleep as well, so the clock goes on until the run has ended.
+          return drive(recording, fiber, patience, Infinity)
+        }),
+        Effect.map((hung) => timeline.of(recording, fiber.pollUnsafe()!, hung))
+      )
+    })
+  )
 
 /** See `Timeline.recordWith`. */
 export const record = <A, E, R, B, E2, R2>(
@@ -86,10 +89,9 @@ export const record = <A, E, R, B, E2, R2>(
         Effect.provideService(Scope.Scope, scope),
         // From inside another recording, too, the way to the live clock leads through a clock that `TestClock` made.
         Effect.provideService(Clock.Clock, outer?.base ?? parent.getRef(Clock.Clock)),
-        Effect.flatMap((base) => {
-          const recording = Recording.make(base, parent.cache.scheduler)
-          return Effect.flatMap(started(running, recording), (fiber) => driven(recording, fiber, conditions))
-        })
+        // Before its clock has been set once, `TestClock` prepares a warning at each sleep, and a finalizer cannot sleep.
+        Effect.tap((base) => base.setTime(0)),
+        Effect.flatMap((base) => driven(running, Recording.make(base, parent.cache.scheduler), conditions))
       )
     })
   )
