@@ -62,10 +62,6 @@ interface Run extends Stepper.Failure {
   readonly clock: Clock.Clock
   readonly startedAt: bigint
   readonly state: Stepper.State
-  /** What the failure of the next attempt calls. */
-  readonly onFailure: (cause: Cause.Cause<unknown>) => AnyEffect
-  /** What the end of a wait calls. */
-  readonly onWake: () => AnyEffect
   attempt: number
   elapsed: number
   now: number
@@ -73,7 +69,8 @@ interface Run extends Stepper.Failure {
   waits: number
   waited: number
   lastCause: Cause.Cause<unknown>
-  readonly history: Array<Entry>
+  /** The last failures, the newest last; `undefined` before the first is remembered, as an empty list is not small. */
+  history: Array<Entry> | undefined
 }
 
 /** `Effect.provideService`, by the way that costs a third less. */
@@ -109,8 +106,7 @@ const retryAtOf = ({ now, state: { hint } }: Run): DateTime.Utc | undefined => {
 }
 
 const giveUp = (run: Run, tag: RetryExhausted.ReasonTag): AnyEffect => {
-  const { history, settings } = run
-  const last = history[history.length - 1]!
+  const { history = [], settings } = run
   return Effect.fail(
     new RetryExhausted.RetryExhausted({
       operation: settings.name,
@@ -119,7 +115,7 @@ const giveUp = (run: Run, tag: RetryExhausted.ReasonTag): AnyEffect => {
       elapsed: Duration.millis(run.elapsed),
       waits: { count: run.waits, total: Duration.millis(run.waited) },
       history: history.map(published),
-      lastError: last.error,
+      lastError: lastErrorOf(run),
       lastCause: run.lastCause,
       policy: format(settings.policy.spec),
       retryAt: retryAtOf(run)
@@ -128,16 +124,23 @@ const giveUp = (run: Run, tag: RetryExhausted.ReasonTag): AnyEffect => {
 }
 
 const remember = (run: Run, error: unknown, delay: number | undefined): void => {
+  const entry = { attempt: run.attempt, error, elapsed: run.elapsed, delay }
   const { history } = run
-  if (history.length === RetryExhausted.mostHistory) history.shift()
-  history.push({ attempt: run.attempt, error, elapsed: run.elapsed, delay })
+  if (history === undefined) {
+    run.history = [entry]
+  } else {
+    if (history.length === RetryExhausted.mostHistory) history.shift()
+    history.push(entry)
+  }
 }
+
+const lastErrorOf = ({ history }: Run): unknown => history?.[history.length - 1]?.error
 
 /** Sleeps, then tries again. A wait of zero still lets other fibres run. */
 const waitFor = (run: Run, delay: number): AnyEffect => {
   run.waits++
   run.waited += delay
-  return Effect.flatMap(delay === 0 ? Effect.yieldNow : run.clock.sleep(Duration.millis(delay)), run.onWake)
+  return Effect.flatMap(delay === 0 ? Effect.yieldNow : run.clock.sleep(Duration.millis(delay)), () => wake(run))
 }
 
 /** What `when` and `onRetry` have to say before the wait; a budget is withdrawn between them. */
@@ -200,10 +203,10 @@ const wake = (run: Run): AnyEffect => {
   run.attempt++
   const info: AttemptInfo = {
     number: run.attempt,
-    previous: run.history[run.history.length - 1]!.error,
+    previous: lastErrorOf(run),
     elapsed: Duration.millis(run.elapsed)
   }
-  return Effect.catchCause(provideAttempt(run.operation, info), run.onFailure)
+  return Effect.catchCause(provideAttempt(run.operation, info), (cause) => decide(run, cause))
 }
 
 const start = (
@@ -213,27 +216,22 @@ const start = (
   clock: Clock.Clock,
   startedAt: bigint,
   lastCause: Cause.Cause<unknown>
-): Run => {
-  const run: Run = {
-    settings,
-    operation,
-    fiber,
-    clock,
-    startedAt,
-    state: settings.stepper.start(),
-    onFailure: (cause) => decide(run, cause),
-    onWake: () => wake(run),
-    attempt: 1,
-    elapsed: 0,
-    now: 0,
-    timedOut: false,
-    waits: 0,
-    waited: 0,
-    lastCause,
-    history: []
-  }
-  return run
-}
+): Run => ({
+  settings,
+  operation,
+  fiber,
+  clock,
+  startedAt,
+  state: settings.stepper.start(),
+  attempt: 1,
+  elapsed: 0,
+  now: 0,
+  timedOut: false,
+  waits: 0,
+  waited: 0,
+  lastCause,
+  history: undefined
+})
 
 const limited = (self: AnyEffect, settings: Settings): AnyEffect => {
   const { attemptTimeout } = settings

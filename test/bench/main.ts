@@ -1,0 +1,72 @@
+// Usage: npm run bench -- [--quick] [--json] [part of a name ...]
+import { spawnSync } from "node:child_process"
+import { cpus } from "node:os"
+import { performance } from "node:perf_hooks"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import type { Measurement } from "./Measurement.ts"
+import { render, type Section } from "./table.ts"
+
+const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
+  "success": async () => (await import("./success.ts")).success,
+  "one-retry": async () => (await import("./oneRetry.ts")).oneRetry,
+  "heap": async () => (await import("./heap.ts")).heap,
+  "stepper": async () => (await import("./stepper.ts")).stepper,
+  "size": async () => (await import("./size.ts")).size,
+  "timelines": async () => (await import("./timelines.ts")).timelines
+}
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** Measures one, in this process, and prints its section as JSON. */
+    here: { type: "string" }
+  }
+})
+
+const measureHere = async (name: string): Promise<Section> => {
+  const { measure, title } = await measurements[name]!()
+  return { name, title, rows: await measure({ quick: values.quick }) }
+}
+
+// Each in a process of its own: what one has taught the compiler does not change the next, and a measurement asked for
+// by name gives what it gives among all.
+const measureApart = (name: string): Section | undefined => {
+  const start = performance.now()
+  process.stderr.write(`${name} ... `)
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    ["--expose-gc", fileURLToPath(import.meta.url), "--here", name, ...(values.quick ? ["--quick"] : [])],
+    { encoding: "utf8" }
+  )
+  if (status !== 0) {
+    process.stderr.write(`failed\n${stderr}`)
+    process.exitCode = 1
+    return undefined
+  }
+  process.stderr.write(`${((performance.now() - start) / 1_000).toFixed(1)} s\n`)
+  return JSON.parse(stdout)
+}
+
+const measureAll = (): void => {
+  const names = Object.keys(measurements)
+  const chosen = names.filter((name) => positionals.length === 0 || positionals.some((part) => name.includes(part)))
+  if (chosen.length === 0) {
+    process.stderr.write(`No measurement is called ${positionals.join(" or ")}. There are: ${names.join(", ")}\n`)
+    process.exitCode = 1
+    return
+  }
+  const sections = chosen.flatMap((name) => measureApart(name) ?? [])
+  const { arch, platform, version: node } = process
+  const machine = { node, platform, arch, cpu: cpus()[0]?.model ?? "unknown", quick: values.quick }
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify({ machine, sections }, undefined, 2)}\n`
+      : `Node ${node}, ${platform} ${arch}, ${machine.cpu}${values.quick ? ", quick" : ""}\n\n${render(sections)}`
+  )
+}
+
+if (values.here === undefined) measureAll()
+else process.stdout.write(JSON.stringify(await measureHere(values.here)))
