@@ -4,7 +4,6 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as fc from "fast-check"
 import { runInNewContext } from "node:vm"
-// @ts-expect-error TS2878: a test is not emitted, so no path of it is rewritten
 import * as hint from "../../packages/core/src/internal/hint.ts" // oxlint-disable-line no-restricted-imports -- internal
 
 const now = 1_800_000_000_000

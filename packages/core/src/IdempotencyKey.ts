@@ -103,7 +103,7 @@ let secureRandom: SecureRandom.SecureRandom["Service"] | undefined
  *
  * @category references
  */
-export const Generator: Context.Reference<Effect.Effect<IdempotencyKey>> = Context.Reference(
+export const Generator: Context.Reference<Effect.Effect<IdempotencyKey>> = /* @__PURE__ */ Context.Reference(
   "@reprise/core/IdempotencyKey/Generator",
   {
     defaultValue: () =>
@@ -119,14 +119,14 @@ export const Generator: Context.Reference<Effect.Effect<IdempotencyKey>> = Conte
  *
  * @category constructors
  */
-export const generate: Effect.Effect<IdempotencyKey> = Effect.flatMap(Generator, (make) => make)
+export const generate: Effect.Effect<IdempotencyKey> = /* @__PURE__ */ Effect.flatMap(Generator, (make) => make)
 
 /**
  * The key of the operation being attempted: set by `Retry.runKeyed` and `Retry.make` for every attempt.
  *
  * @category references
  */
-export const Current: Context.Reference<Option.Option<IdempotencyKey>> = Context.Reference(
+export const Current: Context.Reference<Option.Option<IdempotencyKey>> = /* @__PURE__ */ Context.Reference(
   "@reprise/core/IdempotencyKey/Current",
   { defaultValue: () => Option.none<IdempotencyKey>() }
 )

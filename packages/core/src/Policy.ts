@@ -32,8 +32,10 @@ import { type Builders, parse as parsePolicy } from "./internal/notation/parse.t
 import { InvalidNotation } from "./InvalidNotation.ts"
 import { describe as describeSpec } from "./internal/notation/describe.ts"
 import { format as formatSpec } from "./internal/notation/format.ts"
+import { enforce } from "./internal/plan/fits.ts"
 import * as internal from "./internal/policy.ts"
 import * as validate from "./internal/validate.ts"
+import type * as Plan from "./Plan.ts"
 import * as Spec from "./Spec.ts"
 import type * as Stepper from "./Stepper.ts"
 
@@ -340,21 +342,53 @@ export const immediate = (retries: number): Unrestricted =>
  *
  * @category constructors
  */
-export const none: Policy<unknown, never, never> = internal.make({ _tag: "None" }, [])
+export const none: Policy<unknown, never, never> = /* @__PURE__ */ internal.make({ _tag: "None" }, [])
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Combinators
 // ---------------------------------------------------------------------------------------------------------------------
 
+/** Refuses, by the name of the argument, what is no policy. */
+const policyOf = (argument: string, value: Any): Any => {
+  if (isPolicy(value)) return value
+  throw new InvalidPolicy({ argument, value, rule: "a Policy" })
+}
+
+const specsOf = (argument: string, policies: ReadonlyArray<Any>): ReadonlyArray<Spec.Spec> =>
+  validate.nonEmpty(argument, policies).map((policy) => policyOf(argument, policy).spec)
+
+/** A combinator is called as its spec, with a small letter. */
+const combinatorOf = (spec: Spec.Combinator): string => `${spec._tag.charAt(0).toLowerCase()}${spec._tag.slice(1)}`
+
 const combined = <P extends Any>(spec: Spec.Combinator, self: P): P => {
-  if (!Spec.hasEnd(spec) && Spec.largestDelay(spec) < 1) {
+  policyOf(`${combinatorOf(spec)}.self`, self)
+  const lasting = Spec.lastingDelay(spec)
+  if (lasting < 1) {
     throw new InvalidPolicy({
       argument: `The waits of ${formatSpec(spec)}`,
-      value: `${Spec.largestDelay(spec)} ms at most`,
+      value: `${lasting} ms at most`,
       rule: "able to reach 1 ms, as it has no end"
     })
   }
   return internal.make(spec, [self])
+}
+
+/**
+ * A combinator in both of its forms. What it takes is read where it is called, so that a bad argument throws there also
+ * when the policy is still to come. `never` fits the overloads that stand before it.
+ */
+const combinator = <Args extends ReadonlyArray<unknown>, A>(
+  read: (...args: Args) => A,
+  build: (self: Any, argument: A) => Any
+): never => {
+  const both = (...args: ReadonlyArray<unknown>) => {
+    const [first, ...rest] = args
+    // The overloads have checked what stands beside the policy.
+    if (isPolicy(first)) return build(first, read(...rest as unknown as Args))
+    const argument = read(...args as Args)
+    return (self: Any) => build(self, argument)
+  }
+  return both as never
 }
 
 const jitteredBetween = <P extends Any>(self: P, min: number, max: number): P =>
@@ -384,17 +418,17 @@ export const jittered = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> => jit
 export const jitteredWith: {
   (kind: Jitter): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, kind: Jitter): Policy<I, T, H>
-} = dual(2, <P extends Any>(self: P, kind: Jitter): P => {
-  if (kind === "full") return jitteredBetween(self, 0, 1)
-  if (kind === "equal") return jitteredBetween(self, 0.5, 1)
+} = /* @__PURE__ */ combinator((kind: Jitter): { readonly min: number; readonly max: number } => {
+  if (kind === "full") return { min: 0, max: 1 }
+  if (kind === "equal") return { min: 0.5, max: 1 }
   if (typeof kind !== "object" || kind === null) {
     throw new InvalidPolicy({ argument: "jitteredWith.kind", value: kind, rule: `"full", "equal" or { min, max }` })
   }
   const min = validate.number("jitteredWith.min", kind.min, 0)
   const max = validate.number("jitteredWith.max", kind.max, min)
   if (max === 0) throw new InvalidPolicy({ argument: "jitteredWith.max", value: max, rule: "greater than 0" })
-  return jitteredBetween(self, min, max)
-})
+  return { min, max }
+}, (self, { max, min }) => jitteredBetween(self, min, max))
 
 /**
  * The kind of a jitter; see {@link jitteredWith}.
@@ -416,10 +450,9 @@ export type Jitter = "full" | "equal" | { readonly min: number; readonly max: nu
 export const capped: {
   (max: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, max: Duration.Input): Policy<I, T, H>
-} = dual(
-  2,
-  <P extends Any>(self: P, max: Duration.Input): P =>
-    combined({ _tag: "Capped", self: self.spec, max: validate.duration("capped.max", max, 1) }, self)
+} = /* @__PURE__ */ combinator(
+  (max: Duration.Input) => validate.duration("capped.max", max, 1),
+  (self, max) => combined({ _tag: "Capped", self: self.spec, max }, self)
 )
 
 /**
@@ -434,10 +467,9 @@ export const capped: {
 export const attempts: {
   (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
-} = dual(
-  2,
-  <P extends Any>(self: P, n: number): P =>
-    combined({ _tag: "Attempts", self: self.spec, max: validate.integer("attempts.n", n, 1) }, self)
+} = /* @__PURE__ */ combinator(
+  (n: number) => validate.integer("attempts.n", n, 1),
+  (self, max) => combined({ _tag: "Attempts", self: self.spec, max }, self)
 )
 
 /**
@@ -452,16 +484,15 @@ export const attempts: {
 export const recurs: {
   (n: number): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, n: number): Policy<I, T, H>
-} = dual(
-  2,
-  <P extends Any>(self: P, n: number): P =>
-    combined({ _tag: "Recurs", self: self.spec, retries: validate.integer("recurs.n", n, 0) }, self)
+} = /* @__PURE__ */ combinator(
+  (n: number) => validate.integer("recurs.n", n, 0),
+  (self, retries) => combined({ _tag: "Recurs", self: self.spec, retries }, self)
 )
 
 /**
  * No retry starts later than `duration` after the start of attempt 1. The wait about to be slept counts: when it
- * would overshoot, the run gives up at once instead of sleeping in vain. Time is the monotonic clock's. It does not
- * end an attempt that is under way; that is what the `attemptTimeout` of `Retry.run` does.
+ * would overshoot, the run gives up at once instead of sleeping in vain. A retry that would start at that very moment
+ * is granted, and is too late where the clock has moved on when it wakes. Time is the monotonic clock's. It does not end an attempt that is under way; that is what the `attemptTimeout` of `Retry.run` does.
  *
  * - `duration`: finite, at least 1 ms
  *
@@ -471,30 +502,30 @@ export const recurs: {
 export const within: {
   (duration: Duration.Input): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, duration: Duration.Input): Policy<I, T, H>
-} = dual(
-  2,
-  <P extends Any>(self: P, duration: Duration.Input): P =>
-    combined({ _tag: "Within", self: self.spec, duration: validate.duration("within.duration", duration, 1) }, self)
+} = /* @__PURE__ */ combinator(
+  (duration: Duration.Input) => validate.duration("within.duration", duration, 1),
+  (self, duration) => combined({ _tag: "Within", self: self.spec, duration }, self)
 )
 
-const named = (argument: string, predicate: (input: never) => boolean, name: string | undefined): string => {
+type Test = (input: never) => boolean
+
+interface Named {
+  readonly predicate: Test
+  readonly name: string
+}
+
+const named = (argument: string, predicate: Test, name: string | undefined): Named => {
   if (typeof predicate !== "function") {
     throw new InvalidPolicy({ argument: `${argument}.predicate`, value: predicate, rule: "a function" })
   }
   const known = name ?? (predicate.name || "anonymous")
-  if (typeof known === "string" && known.length > 0) return known
+  if (typeof known === "string" && known.length > 0) return { predicate, name: known }
   throw new InvalidPolicy({ argument: `${argument}.name`, value: name, rule: "a text that is not empty" })
 }
 
-const classified = (
-  self: Any,
-  tag: "While" | "Until",
-  argument: string,
-  predicate: (input: never) => boolean,
-  name: string | undefined
-): Any =>
+const classified = (self: Any, tag: "While" | "Until", { name, predicate }: Named): Any =>
   internal.make(
-    { _tag: tag, self: self.spec, predicate: named(argument, predicate, name) },
+    { _tag: tag, self: policyOf(`${tag.toLowerCase()}Input.self`, self).spec, predicate: name },
     [self],
     [...internal.predicates(self), predicate]
   )
@@ -531,10 +562,9 @@ export const whileInput: {
     predicate: (input: Read) => boolean,
     name?: string
   ): Policy<I & Read, T, never>
-} = dual(
-  (args) => isPolicy(args[0]),
-  (self: Any, predicate: (input: never) => boolean, name?: string): Any =>
-    classified(self, "While", "whileInput", predicate, name)
+} = /* @__PURE__ */ combinator(
+  (predicate: Test, name?: string) => named("whileInput", predicate, name),
+  (self, test) => classified(self, "While", test)
 )
 
 /**
@@ -554,10 +584,9 @@ export const untilInput: {
     predicate: (input: Read) => boolean,
     name?: string
   ): Policy<I & Read, T, never>
-} = dual(
-  (args) => isPolicy(args[0]),
-  (self: Any, predicate: (input: never) => boolean, name?: string): Any =>
-    classified(self, "Until", "untilInput", predicate, name)
+} = /* @__PURE__ */ combinator(
+  (predicate: Test, name?: string) => named("untilInput", predicate, name),
+  (self, test) => classified(self, "Until", test)
 )
 
 /**
@@ -597,14 +626,10 @@ export const whileTag = <const Tags extends NonEmptyReadonlyArray<string>>(
 export const honoringRetryAfter: {
   (options?: { readonly max?: Duration.Input | undefined }): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, options?: { readonly max?: Duration.Input | undefined }): Policy<I, T, H>
-} = dual(
-  (args) => isPolicy(args[0]),
-  <P extends Any>(self: P, options?: { readonly max?: Duration.Input | undefined }): P =>
-    combined({
-      _tag: "HonoringRetryAfter",
-      self: self.spec,
-      max: validate.duration("honoringRetryAfter.max", options?.max ?? "60 seconds", 1)
-    }, self)
+} = /* @__PURE__ */ combinator(
+  (options?: { readonly max?: Duration.Input | undefined }) =>
+    validate.duration("honoringRetryAfter.max", options?.max ?? "60 seconds", 1),
+  (self, max) => combined({ _tag: "HonoringRetryAfter", self: self.spec, max }, self)
 )
 
 /**
@@ -615,6 +640,41 @@ export const honoringRetryAfter: {
  */
 export const unlimited = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> =>
   combined({ _tag: "Unlimited", self: self.spec }, self)
+
+/**
+ * The same policy, if it keeps its contract in the worst case: every wait at its longest, every attempt at its
+ * timeout. Use it at the end of the pipe, so that a service whose policy cannot meet its own deadline fails when it
+ * starts. `Plan.fits` is the same check as a value.
+ *
+ * - `within`: the longest that a run may take in all; finite, at least 1 ms
+ * - `attemptTimeout`: that of the run; finite, at least 1 ms; default: only waits are counted
+ * - `hint`: the longest wait that failures ask for; default: the longest that the policy follows
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ *
+ * const policy = Policy.exponential("500 millis").pipe(Policy.jittered, Policy.attempts(4))
+ * console.log(Policy.format(policy.pipe(Policy.contract({ within: "8 seconds", attemptTimeout: "1 second" }))))
+ * // => exponential(500ms) | jitter | attempts(4)
+ *
+ * try {
+ *   Policy.contract(policy, { within: "5 seconds", attemptTimeout: "1 second" })
+ * } catch (error) {
+ *   console.log(String(error))
+ *   // => InvalidPolicy: The worst case of exponential(500ms) | jitter | attempts(4) must be at most 5 s (attempts(3) would fit, and so would cap(333ms)), got "7.5 s"
+ * }
+ * ```
+ *
+ * @throws `InvalidPolicy` when it does not fit
+ * @category combinators
+ */
+export const contract: {
+  (contract: Plan.Contract): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
+  <I, T, H>(self: Policy<I, T, H>, contract: Plan.Contract): Policy<I, T, H>
+} = /* @__PURE__ */ dual(2, <P extends Any>(self: P, contract: Plan.Contract): P => {
+  enforce(self, contract)
+  return self
+})
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Combinations
@@ -629,9 +689,13 @@ export const unlimited = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> =>
 export const concat: {
   <I2, T2, H2>(that: Policy<I2, T2, H2>): <I, T, H>(self: Policy<I, T, H>) => Policy<I & I2, T | T2, H | H2>
   <I, T, H, I2, T2, H2>(self: Policy<I, T, H>, that: Policy<I2, T2, H2>): Policy<I & I2, T | T2, H | H2>
-} = dual(
+} = /* @__PURE__ */ dual(
   2,
-  (self: Any, that: Any): Any => internal.make({ _tag: "Concat", members: [self.spec, that.spec] }, [self, that])
+  (self: Any, that: Any): Any =>
+    internal.make(
+      { _tag: "Concat", members: [policyOf("concat.self", self).spec, policyOf("concat.that", that).spec] },
+      [self, that]
+    )
 )
 
 /**
@@ -643,7 +707,7 @@ export const concat: {
 export const max = <const Policies extends NonEmptyReadonlyArray<Any>>(
   policies: Policies
 ): Policy<InputOfAll<Policies[number]>, RetriedByAll<Policies[number]>, HandledByAll<Policies[number]>> =>
-  internal.make({ _tag: "Max", members: validate.nonEmpty("max.policies", policies).map((_) => _.spec) }, policies)
+  internal.make({ _tag: "Max", members: specsOf("max.policies", policies) }, policies)
 
 /**
  * "Or": retries while any member does, after the shortest of their waits. A member that rejects one error is asked
@@ -655,14 +719,25 @@ export const max = <const Policies extends NonEmptyReadonlyArray<Any>>(
 export const min = <const Policies extends NonEmptyReadonlyArray<Any>>(
   policies: Policies
 ): Policy<InputOfAll<Policies[number]>, Retried<Policies[number]>, Handled<Policies[number]>> =>
-  internal.make({ _tag: "Min", members: validate.nonEmpty("min.policies", policies).map((_) => _.spec) }, policies)
+  internal.make({ _tag: "Min", members: specsOf("min.policies", policies) }, policies)
 
 /**
  * A kind of error, the predicate that knows it, and the policy for it.
  *
  * @category models
  */
-export type Case<P extends Any = Any> = readonly [name: string, predicate: (input: never) => boolean, policy: P]
+export type Case<Predicate = (input: never) => boolean> = readonly [name: string, predicate: Predicate, policy: Any]
+
+/**
+ * What {@link byInput} makes of its cases and the policy for all else.
+ *
+ * @category models
+ */
+export type ByInput<C extends Case, Otherwise extends Any> = Policy<
+  InputOfCases<C> & Input<Otherwise>,
+  Retried<C[2] | Otherwise>,
+  HandledByAll<C[2] | Otherwise>
+>
 
 type InputOfCases<C extends Case> =
   (C extends readonly [string, (input: infer Read) => boolean, infer P] ? (_: Read & Input<P>) => void
@@ -689,27 +764,29 @@ type InputOfCases<C extends Case> =
  * @throws `InvalidPolicy` for an empty list
  * @category combinations
  */
-export const byInput = <const Cases extends NonEmptyReadonlyArray<Case>, Otherwise extends Any>(
-  cases: Cases,
-  otherwise: Otherwise
-): Policy<
-  InputOfCases<Cases[number]> & Input<Otherwise>,
-  Retried<Cases[number][2] | Otherwise>,
-  HandledByAll<Cases[number][2] | Otherwise>
-> => {
-  const list = validate.nonEmpty<Case>("byInput.cases", cases)
+export const byInput: {
+  <const Cases extends NonEmptyReadonlyArray<Case<(input: unknown) => boolean>>, Otherwise extends Any>(
+    cases: Cases,
+    otherwise: Otherwise
+  ): ByInput<Cases[number], Otherwise>
+  <const Cases extends NonEmptyReadonlyArray<Case>, Otherwise extends Any>(
+    cases: Cases,
+    otherwise: Otherwise
+  ): ByInput<Cases[number], Otherwise>
+} = (cases: ReadonlyArray<Case>, otherwise: Any): never => {
+  const branches = validate.nonEmpty("byInput.cases", cases).map(([name, predicate, policy]) => ({
+    ...named("byInput", predicate, name),
+    policy: policyOf("byInput.cases", policy)
+  }))
   return internal.make(
     {
       _tag: "ByInput",
-      cases: list.map(([name, predicate, policy]) => ({
-        name: named("byInput", predicate, name),
-        policy: policy.spec
-      })),
-      otherwise: otherwise.spec
+      cases: branches.map(({ name, policy }) => ({ name, policy: policy.spec })),
+      otherwise: policyOf("byInput.otherwise", otherwise).spec
     },
-    [...list.map(([, , policy]) => policy), otherwise],
+    [...branches.map((_) => _.policy), otherwise],
     [
-      ...list.flatMap(([, predicate, policy]) => [predicate, ...internal.predicates(policy)]),
+      ...branches.flatMap(({ policy, predicate }) => [predicate, ...internal.predicates(policy)]),
       ...internal.predicates(otherwise)
     ]
   )
@@ -722,7 +799,10 @@ export const byInput = <const Cases extends NonEmptyReadonlyArray<Case>, Otherwi
  *
  * @category presets
  */
-export const standard: Unrestricted = attempts(jittered(capped(exponential("200 millis"), "5 seconds")), 3)
+export const standard: Unrestricted = /* @__PURE__ */ attempts(
+  /* @__PURE__ */ jittered(/* @__PURE__ */ capped(/* @__PURE__ */ exponential("200 millis"), "5 seconds")),
+  3
+)
 
 /** What the notation's words stand for. A function, because its members are defined above it and below its reader. */
 const builders = (): Builders => ({

@@ -114,13 +114,25 @@ export type ReadBy<O> =
   & (Given<O, "onRetry"> extends (event: RetryEvent<infer E>) => unknown ? E : unknown)
 
 /**
+ * Nothing where the functions of the options can read the errors that are retried, and elsewhere something that no
+ * effect is, so that it does not compile. (`[Errors]`, because a union is meant as a whole.)
+ *
+ * @category type helpers
+ */
+export type Readable<Errors, O> = [Errors] extends [ReadBy<O>] ? unknown
+  : { readonly "The functions of the options must be able to read": Errors }
+
+/**
  * The services that the functions of the options need.
  *
  * @category type helpers
  */
 export type NeededBy<O> = ServicesOf<Given<O, "when" | "onRetry">>
 
-type ServicesOf<F> = F extends (_: never) => Effect.Effect<infer _A, infer _E, infer R> ? R : never
+// A function that only throws returns `never`, from which everything could be inferred.
+type ServicesOf<F> = F extends (_: never) => infer Returned
+  ? [Returned] extends [never] ? never : Returned extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
+  : never
 
 const declared = (place: string, policy: Policy.Any): void => {
   if (!Policy.isPolicy(policy)) {
@@ -203,9 +215,9 @@ export const run: {
   >
   <I, T, H, const O extends Options<unknown>>(policy: Policy.Policy<I, T, H>, options: O): <
     A,
-    E extends I & ReadBy<O>,
+    E extends I,
     R
-  >(self: Effect.Effect<A, E, R>) => Effect.Effect<
+  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
     | Extract<E, RetryExhausted>
@@ -214,9 +226,9 @@ export const run: {
   >
   <I, T, H, const O extends Options<never>>(policy: Policy.Policy<I, T, H>, options: O): <
     A,
-    E extends I & ReadBy<O>,
+    E extends I,
     R
-  >(self: Effect.Effect<A, E, R>) => Effect.Effect<
+  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
     | Extract<E, RetryExhausted>
@@ -370,10 +382,13 @@ export type RawTimeoutOf<O extends Config> = "none" extends O["idempotency"] ? T
  * @category models
  */
 export interface Retrier<O extends Config> {
-  <A, E extends Policy.Input<O["policy"]> & ReadBy<O>, R>(
+  <A, E extends Policy.Input<O["policy"]>, R>(
     self:
-      | Effect.Effect<A, E, R>
-      | (O["idempotency"] extends "keyed" ? (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R> : never),
+      & (
+        | Effect.Effect<A, E, R>
+        | (O["idempotency"] extends "keyed" ? (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R> : never)
+      )
+      & Readable<Meet<Exclude<E, RetryExhausted>, Policy.Retried<O["policy"]>>, O>,
     ...options: O["idempotency"] extends "keyed" ? [options?: Pick<KeyedOptions, "key">] : []
   ): Effect.Effect<
     A,

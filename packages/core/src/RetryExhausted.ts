@@ -152,7 +152,7 @@ export class RetryExhausted<out E = unknown> extends Base<E> {
  *
  * @category guards
  */
-export const is = (u: unknown): u is RetryExhausted<unknown> => isExhausted(u)
+export const is = <U>(u: U): u is unknown extends U ? U & RetryExhausted : Extract<U, RetryExhausted> => isExhausted(u)
 
 /**
  * A codec that takes a {@link RetryExhausted} through JSON: over a wire, into a log or a dead letter. The error of the

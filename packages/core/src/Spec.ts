@@ -371,35 +371,58 @@ export const elapsedLimit = (spec: Spec): number => {
   }
 }
 
-/** Both of {@link cap} and {@link largestDelay} in one walk. `outer` is a cap that stands around the spec. */
-const extent = (spec: Spec, outer: number): { readonly cap: number; readonly largest: number } => {
+/** What one walk finds out about the waits of a spec, in milliseconds. */
+interface Extent {
+  /** See {@link cap}. */
+  readonly cap: number
+  /** See {@link largestDelay}. */
+  readonly largest: number
+  /** See {@link lastingDelay}. */
+  readonly lasting: number
+}
+
+const endless = (largest: number, cap: number = Infinity): Extent => ({ cap, largest, lasting: largest })
+
+const ending = (largest: number): Extent => ({ cap: Infinity, largest, lasting: Infinity })
+
+/** `outer` is a cap that stands around the spec. */
+const extent = (spec: Spec, outer: number): Extent => {
   switch (spec._tag) {
     case "Exponential":
-      return { cap: Infinity, largest: spec.factor > 1 ? outer : Math.min(spec.base, outer) }
+      return endless(spec.factor > 1 ? outer : Math.min(spec.base, outer))
     case "Linear":
-      return { cap: Infinity, largest: spec.increment > 0 ? outer : Math.min(spec.base, outer) }
+      return endless(spec.increment > 0 ? outer : Math.min(spec.base, outer))
     case "Fibonacci":
-      return { cap: Infinity, largest: outer }
+      return endless(outer)
     case "Constant":
-      return { cap: Infinity, largest: Math.min(spec.delay, outer) }
+      return endless(Math.min(spec.delay, outer))
     case "Decorrelated":
-      return { cap: spec.cap, largest: Math.min(spec.cap, outer) }
+      return endless(Math.min(spec.cap, outer), spec.cap)
     case "Delays":
-      return { cap: Infinity, largest: Math.min(spec.delays.reduce((a, b) => Math.max(a, b)), outer) }
+      return ending(Math.min(spec.delays.reduce((a, b) => Math.max(a, b)), outer))
     case "Immediate":
     case "None":
-      return { cap: Infinity, largest: 0 }
+      return ending(0)
     case "Jittered": {
-      const { cap, largest } = extent(spec.self, outer)
-      return { cap, largest: Math.min(largest * spec.max, cap, outer) }
+      const { cap, largest, lasting } = extent(spec.self, outer)
+      const jittered = (delay: number) => Math.min(delay * spec.max, cap, outer)
+      return { cap, largest: jittered(largest), lasting: lasting === Infinity ? lasting : jittered(lasting) }
     }
     case "Capped": {
-      const { cap, largest } = extent(spec.self, Math.min(spec.max, outer))
-      return { cap: Math.min(spec.max, cap), largest }
+      const { cap, ...waits } = extent(spec.self, Math.min(spec.max, outer))
+      return { cap: Math.min(spec.max, cap), ...waits }
     }
+    case "Attempts":
+    case "Recurs":
+    case "Within":
+      return { ...extent(spec.self, outer), lasting: Infinity }
     default: {
-      const inside = children(spec).map((child) => extent(child, outer))
-      return inside.reduce((a, b) => ({ cap: Math.max(a.cap, b.cap), largest: Math.max(a.largest, b.largest) }))
+      const join = spec._tag === "Max" ? Math.max : Math.min
+      return children(spec).map((child) => extent(child, outer)).reduce((a, b) => ({
+        cap: Math.max(a.cap, b.cap),
+        largest: Math.max(a.largest, b.largest),
+        lasting: join(a.lasting, b.lasting)
+      }))
     }
   }
 }
@@ -419,3 +442,11 @@ export const cap = (spec: Spec): number => extent(spec, Infinity).cap
  * @category reading
  */
 export const largestDelay = (spec: Spec): number => extent(spec, Infinity).largest
+
+/**
+ * The longest wait that a run of the spec can go on with for ever, in milliseconds; `Infinity` where it cannot go on
+ * for ever, or its waits grow without a cap. Below 1 ms it could turn into a loop without delay.
+ *
+ * @category reading
+ */
+export const lastingDelay = (spec: Spec): number => extent(spec, Infinity).lasting

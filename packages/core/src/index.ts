@@ -1,6 +1,7 @@
 export * as IdempotencyKey from "./IdempotencyKey.ts"
 export * as InvalidNotation from "./InvalidNotation.ts"
 export * as InvalidPolicy from "./InvalidPolicy.ts"
+export * as Plan from "./Plan.ts"
 export * as Policy from "./Policy.ts"
 export * as PredicateError from "./PredicateError.ts"
 export * as Retry from "./Retry.ts"

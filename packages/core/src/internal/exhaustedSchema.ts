@@ -1,24 +1,25 @@
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
-import type { Encoded, Fields, Reason, RetryExhausted } from "../RetryExhausted.ts"
+import type { Encoded, Fields, RetryExhausted } from "../RetryExhausted.ts"
 
-const Reason = Schema.Union([
-  Schema.Struct({
-    _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "Pushback", "Layer"])
-  }),
-  Schema.Struct({
-    _tag: Schema.Literal("RetryAfterTooLong"),
-    hint: Schema.DurationFromMillis,
-    max: Schema.DurationFromMillis
-  })
-])
+const reason = () =>
+  Schema.Union([
+    Schema.Struct({
+      _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "Pushback", "Layer"])
+    }),
+    Schema.Struct({
+      _tag: Schema.Literal("RetryAfterTooLong"),
+      hint: Schema.DurationFromMillis,
+      max: Schema.DurationFromMillis
+    })
+  ])
 
 const wire = <E, Wire, RD, RE>(error: Schema.Codec<E, Wire, RD, RE>) =>
   Schema.Struct({
     _tag: Schema.Literal("RetryExhausted"),
     operation: Schema.optional(Schema.String),
-    reason: Reason,
+    reason: reason(),
     attempts: Schema.Int,
     elapsed: Schema.DurationFromMillis,
     waits: Schema.Struct({ count: Schema.Int, total: Schema.DurationFromMillis }),

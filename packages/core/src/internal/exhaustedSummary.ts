@@ -1,19 +1,29 @@
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import type { Failed, Fields, Reason } from "../RetryExhausted.ts"
+import * as causeChain from "./causeChain.ts"
 import { spell } from "./notation/duration.ts"
 
 const longestText = 200
 
-const cut = (text: string): string => text.length > longestText ? `${text.slice(0, longestText)}…` : text
+/** One line, of bounded length, without half a character at its end. */
+const cut = (text: string): string => {
+  const line = text.length > longestText ? `${text.slice(0, longestText).replace(/[\uD800-\uDBFF]$/, "")}…` : text
+  return line.replace(/\s*[\r\n]+\s*/g, " ")
+}
 
-/** An error in one line: what kind it is and what it says. */
+const textOf = (error: object, key: string): string => {
+  const value = causeChain.get(error, key)
+  return typeof value === "string" ? value : ""
+}
+
+/** An error in one line: what kind it is and what it says. It may be anything, also something that throws when read. */
 const errorLine = (error: unknown): string => {
-  if (typeof error !== "object" || error === null) return cut(String(error))
-  const tag = "_tag" in error && typeof error._tag === "string" ? error._tag : undefined
-  const name = tag ?? (error instanceof Error ? error.name : "an error")
-  const message = error instanceof Error ? error.message : ""
-  return cut(message === "" ? name : `${name}: ${message}`)
+  if (typeof error === "function") return "a function"
+  if (!causeChain.isObject(error)) return cut(String(error))
+  const kind = textOf(error, "_tag") || textOf(error, "name") || "an error"
+  const message = textOf(error, "message")
+  return cut(message === "" ? kind : `${kind}: ${message}`)
 }
 
 /** A duration for people: milliseconds below a second, seconds with two decimals above. */

@@ -96,7 +96,7 @@ const mostNodes = 10_000
 const mostNested = 1_000
 
 /** A policy from its spec. The members are the policies that the spec was made of, in the order it names them. */
-export const make = <P extends Any>(
+export const make = <P extends Any = never>(
   spec: Spec.Spec,
   members: ReadonlyArray<Any>,
   functions: Predicates = members.flatMap(predicates)

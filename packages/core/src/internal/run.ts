@@ -10,15 +10,19 @@ import type { Attempt as AttemptInfo, RetryEvent } from "../Retry.ts"
 import * as RetryExhausted from "../RetryExhausted.ts"
 import * as Stepper from "../Stepper.ts"
 import { format } from "./notation/format.ts"
+import { isExhausted } from "./layer.ts"
 import type { Any } from "./policy.ts"
 import { millisSince } from "./time.ts"
 
 const firstAttempt: AttemptInfo = { number: 1, previous: undefined, elapsed: Duration.zero }
 
 /** See `Retry.Attempt`. */
-export const Attempt: Context.Reference<AttemptInfo> = Context.Reference("@reprise/core/Retry/Attempt", {
-  defaultValue: () => firstAttempt
-})
+export const Attempt: Context.Reference<AttemptInfo> = /* @__PURE__ */ Context.Reference(
+  "@reprise/core/Retry/Attempt",
+  {
+    defaultValue: () => firstAttempt
+  }
+)
 
 /** What all runs of one configuration share. */
 export interface Settings {
@@ -34,15 +38,29 @@ export interface Settings {
 
 type AnyEffect = Effect.Effect<unknown, unknown, unknown>
 
-/** The timeout of one attempt. It knows its run, so that a run around it does not take it for its own. */
-class AttemptTimeout extends Cause.TimeoutError {
-  readonly owner: () => Settings
+/** Stands for one run of an effect that has an attempt timeout. */
+interface Owner {
+  readonly timeout: Duration.Duration
+}
 
-  constructor(settings: Settings, timeout: Duration.Duration) {
-    super(`An attempt took longer than ${Duration.format(timeout)}`)
-    this.owner = () => settings
+/** The timeout of one attempt. It knows its run, so that no other run takes it for its own. */
+class AttemptTimeout extends Cause.TimeoutError {
+  readonly owner: Owner
+
+  constructor(owner: Owner) {
+    super(`An attempt took longer than ${Duration.format(owner.timeout)}`)
+    this.owner = owner
     // It is nothing to print.
     Object.defineProperty(this, "owner", { enumerable: false })
+  }
+}
+
+const isTimeoutOf = (owner: Owner, error: unknown): boolean => {
+  try {
+    return error instanceof AttemptTimeout && error.owner === owner
+  } catch {
+    // A Proxy that does not let its prototype be seen.
+    return false
   }
 }
 
@@ -58,6 +76,7 @@ interface Entry {
 interface Run extends Stepper.Failure {
   readonly settings: Settings
   readonly operation: AnyEffect
+  readonly owner: Owner | undefined
   readonly fiber: Fiber.Fiber<unknown, unknown>
   readonly clock: Clock.Clock
   readonly startedAt: bigint
@@ -83,6 +102,8 @@ const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined
   for (let i = 0; i < reasons.length; i++) if (reasons[i]!._tag !== "Fail") return undefined
   return reasons[0] as Cause.Fail<unknown> | undefined // The loop has just shown that it is one.
 }
+
+const isExhaustion = (reason: Cause.Reason<unknown>): boolean => reason._tag === "Fail" && isExhausted(reason.error)
 
 const published = ({ delay, elapsed, ...entry }: Entry): RetryExhausted.Failed => ({
   ...entry,
@@ -176,7 +197,7 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
   const { allows, stepper } = settings
   const { error } = failure
   run.elapsed = millisSince(clock, run.startedAt)
-  run.timedOut = error instanceof AttemptTimeout && error.owner() === settings
+  run.timedOut = run.owner !== undefined && isTimeoutOf(run.owner, error)
   if (stepper.readsHints) run.now = clock.currentTimeMillisUnsafe()
   let decision: Stepper.Decision
   try {
@@ -185,6 +206,10 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
       : Stepper.stops.Terminal
   } catch (defect) {
     return Effect.die(defect)
+  }
+  // Beside the first failure there may be others, of effects that ran in parallel.
+  if (decision !== Stepper.stops.Terminal && cause.reasons.length > 1 && cause.reasons.some(isExhaustion)) {
+    decision = Stepper.stops.Layer
   }
   run.lastCause = cause
   // The stepper has looked at the policy's elapsed limit; the caller's deadline has its place here.
@@ -212,6 +237,7 @@ const wake = (run: Run): AnyEffect => {
 const start = (
   settings: Settings,
   operation: AnyEffect,
+  owner: Owner | undefined,
   fiber: Fiber.Fiber<unknown, unknown>,
   clock: Clock.Clock,
   startedAt: bigint,
@@ -219,6 +245,7 @@ const start = (
 ): Run => ({
   settings,
   operation,
+  owner,
   fiber,
   clock,
   startedAt,
@@ -233,27 +260,24 @@ const start = (
   history: undefined
 })
 
-const limited = (self: AnyEffect, settings: Settings): AnyEffect => {
-  const { attemptTimeout } = settings
-  return attemptTimeout === undefined ? self : Effect.timeoutOrElse(self, {
-    duration: attemptTimeout,
-    orElse: () => Effect.fail(new AttemptTimeout(settings, attemptTimeout))
+const limited = (self: AnyEffect, owner: Owner): AnyEffect =>
+  Effect.timeoutOrElse(self, {
+    duration: owner.timeout,
+    orElse: () => Effect.fail(new AttemptTimeout(owner))
   })
-}
 
 /** An effect under the settings. */
-export const run = (self: AnyEffect, settings: Settings): AnyEffect => {
-  const operation = limited(self, settings)
-  return Effect.withFiber((fiber) => {
+export const run = (self: AnyEffect, settings: Settings): AnyEffect =>
+  Effect.withFiber((fiber) => {
+    const { attemptTimeout } = settings
+    const owner = attemptTimeout === undefined ? undefined : { timeout: attemptTimeout }
+    const operation = owner === undefined ? self : limited(self, owner)
     const clock = fiber.getRef(Clock.Clock)
     const startedAt = clock.monotonicTimeNanosUnsafe()
     // The default is attempt 1, so nothing is provided, unless this run stands inside a later attempt of another.
-    const first = fiber.getRef(Attempt) === firstAttempt
-      ? operation
-      : provideAttempt(operation, firstAttempt)
+    const first = fiber.getRef(Attempt) === firstAttempt ? operation : provideAttempt(operation, firstAttempt)
     return Effect.catchCause(
       first,
-      (cause) => decide(start(settings, operation, fiber, clock, startedAt, cause), cause)
+      (cause) => decide(start(settings, operation, owner, fiber, clock, startedAt, cause), cause)
     )
   })
-}

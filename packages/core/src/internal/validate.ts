@@ -27,8 +27,8 @@ export const number = (argument: string, value: number, least: number): number =
   throw new InvalidPolicy({ argument, value, rule: `a finite number of at least ${least}` })
 }
 
-/** A list with something in it. */
+/** A list with something in it; what a hole stands for is `undefined`. */
 export const nonEmpty = <A>(argument: string, value: ReadonlyArray<A>): ReadonlyArray<A> => {
-  if (Array.isArray(value) && value.length > 0) return value
+  if (Array.isArray(value) && value.length > 0) return Array.from(value)
   throw new InvalidPolicy({ argument, value, rule: "a list with at least one element" })
 }

@@ -1,5 +1,6 @@
 import * as Spec from "../../Spec.ts"
-import { type Accepts, attempts, clamp, type Context, elapsed, type Node, slot } from "./node.ts"
+import { get, isObject } from "../causeChain.ts"
+import { type Accepts, attempts, clamp, type Context, draw, elapsed, type Node, slot } from "./node.ts"
 
 export const jittered = ({ accepts, step }: Node, spec: Spec.Jittered, cap: number): Node => {
   const { max, min } = spec
@@ -9,9 +10,7 @@ export const jittered = ({ accepts, step }: Node, spec: Spec.Jittered, cap: numb
     step: (state, failure, input, random) => {
       const delay = step(state, failure, input, random)
       if (delay < 0) return delay
-      const spread = delay * (min + (max - min) * random.nextDoubleUnsafe())
-      // A broken source of randomness must not turn a wait into NaN or a negative one.
-      return spread >= 0 ? clamp(spread, most) : delay
+      return clamp(delay * (min + (max - min) * draw(random)), most)
     }
   }
 }
@@ -34,14 +33,22 @@ export const recurs = (context: Context, { accepts, step }: Node, retries: numbe
   }
 }
 
+/** Notes the limit; {@link timed} holds the wait against it once the whole pipe has had its say. */
 export const within = ({ accepts, step }: Node, duration: number): Node => ({
   accepts,
   step: (state, failure, input, random) => {
     const delay = step(state, failure, input, random)
-    if (delay < 0) return delay
-    if (failure.elapsed + state.extra + delay > duration) return elapsed
-    if (duration < state.limit) state.limit = duration
+    if (delay >= 0 && duration < state.limit) state.limit = duration
     return delay
+  }
+})
+
+/** The end of a pipe: no wait leads past the elapsed limits noted inside it, wherever they stand. */
+export const timed = ({ accepts, step }: Node): Node => ({
+  accepts,
+  step: (state, failure, input, random) => {
+    const delay = step(state, failure, input, random)
+    return delay >= 0 && failure.elapsed + state.extra + delay > state.limit ? elapsed : delay
   }
 })
 
@@ -51,7 +58,8 @@ export const classified = ({ accepts, step }: Node, predicate: Accepts): Node =>
   step
 })
 
+/** Total: what has no tag, or throws when it is asked for one, has none of these. */
 export const hasTag = (tags: ReadonlyArray<string>): Accepts => {
   const set = new Set<unknown>(tags)
-  return (input) => typeof input === "object" && input !== null && "_tag" in input && set.has(input._tag)
+  return (input) => isObject(input) && set.has(get(input, "_tag"))
 }

@@ -7,6 +7,7 @@ import * as combinators from "./combinators.ts"
 import {
   clamp,
   type Context,
+  draw,
   end,
   layered,
   nextPredicate,
@@ -62,21 +63,30 @@ const node = (context: Context, spec: Spec.Spec, cap: number): Node => {
       return combinators.classified(node(context, spec.self, cap), combinators.hasTag(spec.tags))
     case "Concat": {
       const [first, second] = spec.members
-      const left = node(context, first, cap)
-      return combinations.concat(context, left, node(context, second, cap), Spec.elapsedLimit(second))
+      const left = pipe(context, first, cap)
+      return combinations.concat(context, left, pipe(context, second, cap), Spec.elapsedLimit(second))
     }
     case "Max":
-      return combinations.max(spec.members.map((member) => node(context, member, cap)))
+      return combinations.max(spec.members.map((member) => pipe(context, member, cap)))
     case "Min":
-      return combinations.min(context, spec.members.map((member) => node(context, member, cap)))
+      return combinations.min(context, spec.members.map((member) => pipe(context, member, cap)))
     case "ByInput": {
       const cases = spec.cases.map(({ name, policy }) => ({
         matches: nextPredicate(context, name),
-        node: node(context, policy, cap)
+        node: pipe(context, policy, cap)
       }))
-      return combinations.byInput(cases, node(context, spec.otherwise, cap))
+      return combinations.byInput(cases, pipe(context, spec.otherwise, cap))
     }
   }
+}
+
+const hasElapsedLimit = (spec: Spec.Spec): boolean =>
+  spec._tag === "Within" || Spec.children(spec).some(hasElapsedLimit)
+
+/** A whole pipe: the policy itself, or a member of a combination. */
+const pipe = (context: Context, spec: Spec.Spec, cap: number): Node => {
+  const self = node(context, spec, cap)
+  return hasElapsedLimit(spec) ? combinators.timed(self) : self
 }
 
 /** The largest spread that is added to a hint, so that clients given one date do not return together. */
@@ -84,11 +94,11 @@ const spreadOf = (wait: number): number => clamp(wait / 10, 5000)
 
 export const compile = (spec: Spec.Spec, predicates: ReadonlyArray<(input: never) => boolean>): Stepper => {
   const context: Context = { predicates, predicate: 0, initial: [] }
-  const { accepts, step } = node(context, spec, waits.longest)
+  const { accepts, step } = pipe(context, spec, waits.longest)
   const { initial } = context
   const hintLimit = Spec.hintLimit(spec)
 
-  const pipe: Step = (state, failure, input, random) => {
+  const own: Step = (state, failure, input, random) => {
     state.limit = Infinity
     const decision = step(state, failure, input, random)
     // What rejects without a reason, after classification let the error in, has no retry left to give.
@@ -99,18 +109,17 @@ export const compile = (spec: Spec.Spec, predicates: ReadonlyArray<(input: never
     const asked = hint.read(input, () => failure.now)
     state.hint = asked
     state.extra = 0
-    if (asked === undefined) return pipe(state, failure, input, random)
+    if (asked === undefined) return own(state, failure, input, random)
     const stop = asked < 0 ? pushback : asked > limit ? tooLong : 0
     if (stop === 0) {
-      const spread = spreadOf(asked) * (asked > 0 ? random.nextDoubleUnsafe() : 0)
-      state.extra = asked + (spread >= 0 ? spread : 0)
+      state.extra = asked + (asked > 0 ? spreadOf(asked) * draw(random) : 0)
     }
-    const decision = pipe(state, failure, input, random)
+    const decision = own(state, failure, input, random)
     if (decision > stop && decision < 0) return decision
     return stop < 0 ? stop : decision < 0 ? decision : decision + state.extra
   }
 
-  const decide = hintLimit === undefined ? pipe : withHint(hintLimit)
+  const decide = hintLimit === undefined ? own : withHint(hintLimit)
 
   return {
     readsHints: hintLimit !== undefined,

@@ -32,6 +32,14 @@ export const rejected = -8
 /** A counter in the state of a run, by its index. */
 export const slot = (context: Context, initial: number): number => context.initial.push(initial) - 1
 
+const largestDraw = 1 - 2 ** -53
+
+/** A number in `[0, 1)`. From a source that is broken it is the largest, because a long wait is the safer mistake. */
+export const draw = (random: Source): number => {
+  const drawn = random.nextDoubleUnsafe()
+  return drawn >= 0 && drawn < 1 ? drawn : largestDraw
+}
+
 export const clamp = (delay: number, cap: number): number => delay < cap ? delay : cap
 
 /** The function that the next name of the spec stands for, guarded. */
@@ -46,6 +54,8 @@ export const nextPredicate = (context: Context, name: string): Accepts => {
       throw new PredicateError(name, input, "threw", { cause })
     }
     if (typeof answer === "boolean") return answer
+    // What an asynchronous predicate comes to is nobody's, and must not end the process.
+    Promise.resolve(answer).catch(() => {})
     throw new PredicateError(name, input, `must return a boolean, and returned ${typeof answer}`)
   }
 }

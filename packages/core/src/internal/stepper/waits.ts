@@ -1,5 +1,5 @@
 import type * as Spec from "../../Spec.ts"
-import { clamp, type Context, end, type Node, rejected, slot, type Step } from "./node.ts"
+import { clamp, type Context, draw, end, type Node, rejected, slot, type Step } from "./node.ts"
 
 /** Growth saturates here: about 285,000 years in milliseconds, exact as a double and as a `Duration`. */
 export const longest: number = Number.MAX_SAFE_INTEGER
@@ -33,8 +33,7 @@ export const decorrelated = (context: Context, spec: Spec.Decorrelated, outerCap
   const previous = slot(context, base)
   return waits((state, _, __, random) => {
     const high = 3 * state.slots[previous]!
-    const drawn = base + (high - base) * random.nextDoubleUnsafe()
-    return state.slots[previous] = drawn >= base && drawn < cap ? drawn : cap
+    return state.slots[previous] = clamp(base + (high - base) * draw(random), cap)
   })
 }
 

@@ -1,0 +1,95 @@
+import type * as Plan from "../../Plan.ts"
+import { percentiles } from "./series.ts"
+import type { Simulation } from "./simulation.ts"
+import { mean, type Step } from "./steps.ts"
+import { last, type Path } from "./walk.ts"
+
+/** What is known of a policy's runs, and the time at which the last retry may start. */
+export interface Known {
+  /** Every draw 0. */
+  readonly low: Path
+  /** Every draw 1, without the elapsed limit. */
+  readonly high: Path
+  /** The latest start of each retry where more than the draws decides on it, attempts taking no time. */
+  readonly latest: ReadonlyArray<number>
+  readonly limit: number
+  /** The longest that one attempt takes. */
+  readonly timeout: number
+  /** The distribution of the waits: in closed form where that exists, and drawn elsewhere. */
+  readonly waits: ReadonlyArray<Step> | Simulation
+}
+
+const isDrawn = (waits: Known["waits"]): waits is Simulation => "totals" in waits
+
+const delay = ({ high, latest, limit, low, timeout, waits }: Known, index: number): Plan.Delay => {
+  const drawn = isDrawn(waits) ? waits.retries[index] : undefined
+  // A path may have stopped before this retry: then it has nothing to say of it.
+  const least = (of: (path: Path) => number | undefined, drawn = Infinity) =>
+    Math.min(of(low) ?? Infinity, of(high) ?? Infinity, drawn)
+  const most = (of: (path: Path) => number | undefined, drawn = 0) => Math.max(of(low) ?? 0, of(high) ?? 0, drawn)
+  const min = least((_) => _.delays[index], drawn?.min)
+  return {
+    retry: index + 1,
+    reached: isDrawn(waits) ? drawn?.reached ?? 0 : 1,
+    min,
+    // A retry that no run reached is one that only the shortest waits leave time for.
+    mean: isDrawn(waits) ? drawn?.mean ?? min : mean(waits[index]!),
+    max: Math.min(most((_) => _.delays[index], drawn?.max), limit - (low.starts[index - 1] ?? 0)),
+    startEarliest: least((_) => _.starts[index], drawn?.startEarliest),
+    startLatest: Math.min(
+      most((_) => _.starts[index], Math.max(drawn?.startLatest ?? 0, latest[index] ?? 0)) + (index + 1) * timeout,
+      limit
+    )
+  }
+}
+
+/** The latest start of the last retry. */
+export const lastStart = (delays: ReadonlyArray<Plan.Delay>, { latest, limit, timeout }: Known): number =>
+  Math.max(
+    delays[delays.length - 1]?.startLatest ?? 0,
+    Math.min((latest[latest.length - 1] ?? 0) + latest.length * timeout, limit)
+  )
+
+export const delays = (known: Known, retries: number): ReadonlyArray<Plan.Delay> =>
+  Array.from({ length: retries }, (_, index) => delay(known, index))
+
+/** The least that a run sleeps: it may stop as soon as the next wait can pass the limit. */
+const leastTotal = ({ high, limit, low }: Known): number =>
+  high.starts.reduce(
+    (least, start, index) =>
+      start > limit ? Math.min(least, Math.max(low.starts[index - 1] ?? 0, limit - high.delays[index]!)) : least,
+    last(low)
+  )
+
+const micros = (millis: number): number => Math.round(millis * 1000) / 1000
+
+export const total = (known: Known): Plan.Total => {
+  const { high, limit, low, waits } = known
+  if (!isDrawn(waits)) {
+    const at = percentiles(waits)
+    return {
+      min: last(low),
+      mean: waits.reduce((sum, wait) => sum + mean(wait), 0),
+      max: last(high),
+      p50: micros(at(0.5)),
+      p95: micros(at(0.95)),
+      p99: micros(at(0.99)),
+      precision: last(low) === last(high) ? "exact" : "computed"
+    }
+  }
+  const { totals } = waits
+  const at = (p: number) => micros(totals[Math.ceil(p * totals.length) - 1]!)
+  return {
+    min: Math.min(leastTotal(known), totals[0]!),
+    mean: totals.reduce((sum, total) => sum + total, 0) / totals.length,
+    max: Math.min(Math.max(last(high), totals[totals.length - 1]!), limit),
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    precision: "simulated"
+  }
+}
+
+/** Executions per operation when every attempt fails, in the mean. */
+export const amplification = ({ low, waits }: Known): number =>
+  isDrawn(waits) ? waits.retries.reduce((sum, { reached }) => sum + reached, 1) : low.delays.length + 1
