@@ -402,7 +402,8 @@ const extent = (spec: Spec, outer: number): Extent => {
       return ending(Math.min(spec.delays.reduce((a, b) => Math.max(a, b)), outer))
     case "Immediate":
     case "None":
-      return ending(0)
+      // They have no wait, so beside others they lift no cap.
+      return { ...ending(0), cap: 0 }
     case "Jittered": {
       const { cap, largest, lasting } = extent(spec.self, outer)
       const jittered = (delay: number) => Math.min(delay * spec.max, cap, outer)

@@ -1,19 +1,22 @@
 import { type Accepts, type Context, type Node, rejected, slot } from "./node.ts"
 
+/** Less than every stop. */
+const nothing = -Infinity
+
 export const max = (nodes: ReadonlyArray<Node>): Node => {
   const classifying = nodes.flatMap((_) => _.accepts ?? [])
   return {
     accepts: classifying.length === 0 ? undefined : (input) => classifying.every((accepts) => accepts(input)),
     step: (state, failure, input, random) => {
       let longestWait = 0
-      let stop = rejected
+      let stop = nothing
       // Every member steps, also past one that stops: the draws and the reason must not depend on their order.
       for (let i = 0; i < nodes.length; i++) {
         const delay = nodes[i]!.step(state, failure, input, random)
         if (delay >= 0) longestWait = delay > longestWait ? delay : longestWait
         else stop = delay > stop ? delay : stop
       }
-      return stop === rejected ? longestWait : stop
+      return stop === nothing ? longestWait : stop
     }
   }
 }

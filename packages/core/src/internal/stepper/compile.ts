@@ -67,15 +67,15 @@ const node = (context: Context, spec: Spec.Spec, cap: number): Node => {
       return combinations.concat(context, left, pipe(context, second, cap), Spec.elapsedLimit(second))
     }
     case "Max":
-      return combinations.max(spec.members.map((member) => pipe(context, member, cap)))
+      return combinations.max(spec.members.map((member) => node(context, member, cap)))
     case "Min":
-      return combinations.min(context, spec.members.map((member) => pipe(context, member, cap)))
+      return combinations.min(context, flat(spec).map((member) => pipe(context, member, cap)))
     case "ByInput": {
       const cases = spec.cases.map(({ name, policy }) => ({
         matches: nextPredicate(context, name),
-        node: pipe(context, policy, cap)
+        node: node(context, policy, cap)
       }))
-      return combinations.byInput(cases, pipe(context, spec.otherwise, cap))
+      return combinations.byInput(cases, node(context, spec.otherwise, cap))
     }
   }
 }
@@ -83,7 +83,27 @@ const node = (context: Context, spec: Spec.Spec, cap: number): Node => {
 const hasElapsedLimit = (spec: Spec.Spec): boolean =>
   spec._tag === "Within" || Spec.children(spec).some(hasElapsedLimit)
 
-/** A whole pipe: the policy itself, or a member of a combination. */
+/**
+ * The members of a `min`. One that is a `min` again stands for its own members: a limit is theirs, and when it is
+ * reached, the others go on. What has no state of its own, around such a one, stands around each of them.
+ */
+const flat = (spec: Spec.Spec): ReadonlyArray<Spec.Spec> => {
+  switch (spec._tag) {
+    case "Min":
+      return spec.members.flatMap(flat)
+    case "Capped":
+    case "HonoringRetryAfter":
+    case "Unlimited":
+      return flat(spec.self).map((self) => ({ ...spec, self }))
+    default:
+      return [spec]
+  }
+}
+
+/**
+ * A spec whose wait is complete: that of the whole policy, or of a member whose stop lets another one take over. What
+ * stands around an elapsed limit changes the wait that it judges, so it is asked here and not where it stands.
+ */
 const pipe = (context: Context, spec: Spec.Spec, cap: number): Node => {
   const self = node(context, spec, cap)
   return hasElapsedLimit(spec) ? combinators.timed(self) : self
@@ -126,6 +146,7 @@ export const compile = (spec: Spec.Spec, predicates: ReadonlyArray<(input: never
     hintLimit,
     start: () => ({ slots: initial.slice(), extra: 0, hint: undefined, limit: Infinity }),
     step: (state, failure, input, random) => {
+      state.hint = undefined
       if (!failure.timedOut) {
         if (layer.isExhausted(input)) return terminal
         if (accepts !== undefined && !accepts(input)) return terminal
