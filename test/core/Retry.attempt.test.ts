@@ -104,7 +104,7 @@ describe("attemptTimeout", () => {
       const operation = Effect.gen(function* () {
         const { number } = yield* Retry.Attempt
         log.push(`start ${number}`)
-        if (number < 3) yield* Effect.never
+        if (number < 3) return yield* Effect.never
         return number
       }).pipe(Effect.onInterrupt(() =>
         Effect.sync(() => {

@@ -1,4 +1,4 @@
-/** What the types of `Retry.run` exclude does not happen: the table of DESIGN §4, as sets of tags. */
+/** What the types of `Retry.run` exclude does not happen: the types in docs/RULES.md, as sets of tags. */
 import { describe, expect, it } from "@effect/vitest"
 import { RetryExhausted, Spec } from "@reprise/core"
 import * as Cause from "effect/Cause"

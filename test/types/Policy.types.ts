@@ -1,4 +1,6 @@
-// What the types of policies say (DESIGN, section 4). Nothing here runs: `tsc -b` checks it.
+// What the types of policies say. Nothing here runs: `tsc -b` checks it.
+// Effects stand here for their types alone, and some are wrong on purpose.
+// @effect-diagnostics floatingEffect:off missingEffectError:off missingEffectContext:off
 import { Policy } from "@reprise/core"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"

@@ -1,4 +1,6 @@
-// What a run makes of an effect's type (DESIGN, section 4). Nothing here runs: `tsc -b` checks it.
+// What a run makes of an effect's type. Nothing here runs: `tsc -b` checks it.
+// Effects stand here for their types alone, and some are wrong on purpose.
+// @effect-diagnostics floatingEffect:off missingEffectError:off missingEffectContext:off
 import { type IdempotencyKey, Policy, Retry, RetryExhausted } from "@reprise/core"
 import type * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
