@@ -153,6 +153,15 @@ describe("max (R12)", () => {
     expect(byStepper(policy, [timedOut], still).waits).toEqual([])
   })
 
+  it("does not hold the elapsed limit of one member against a concat in another", () => {
+    const soon = Policy.constant(100).pipe(Policy.within(1000))
+    const late = Policy.concat(Policy.none, Policy.constant(2000).pipe(Policy.within(5000)))
+    const waits = [Policy.max([soon, late]), Policy.max([late, soon])].map((policy) =>
+      byStepper(policy.pipe(Policy.jitteredWith({ min: 0.25, max: 0.25 })), [timeout], still).waits
+    )
+    expect(waits).toEqual([[500], [500]])
+  })
+
   it("does not retry when a member has nothing left for the error", () => {
     const either = Policy.concat(
       Policy.constant(100).pipe(Policy.whileTag("Timeout")),

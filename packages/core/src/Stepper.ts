@@ -14,7 +14,7 @@ import { compile } from "./internal/stepper/compile.ts"
  *
  * Order of draws at one failure: first the spread of a hint that is waited for (none when the hint is zero), then the
  * spec from the inside of each pipe to its outside, members of a combination left to right. `decorrelated` and each
- * jitter draw once whenever they are reached with a wait; a limit that stops before them draws nothing.
+ * jitter draw once whenever a wait comes to them. `attempts` and `recurs` are asked before anything inside them draws.
  *
  * @category models
  */

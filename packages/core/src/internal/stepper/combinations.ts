@@ -66,25 +66,26 @@ export const concat = (context: Context, left: Node, right: Node, laterLimit: nu
       ? undefined
       : (input) => acceptsLeft(input) || acceptsRight(input),
     step: (state, failure, input, random) => {
+      // What another member noted of its own limit is nothing to these two.
+      const outerLimit = state.limit
+      const granted = (delay: number, limit: number): number => {
+        state.limit = limit < outerLimit ? limit : outerLimit
+        return delay
+      }
       let stop = state.slots[stopped]!
       if (stop === 0) {
-        const outerLimit = state.limit
         state.limit = Infinity
         stop = acceptsLeft === undefined || failure.timedOut || acceptsLeft(input)
           ? left.step(state, failure, input, random)
           : rejected
-        if (stop >= 0) {
-          const limit = state.limit > laterLimit ? state.limit : laterLimit
-          state.limit = limit < outerLimit ? limit : outerLimit
-          return stop
-        }
-        state.limit = outerLimit
+        if (stop >= 0) return granted(stop, state.limit > laterLimit ? state.limit : laterLimit)
         state.slots[stopped] = stop
       }
+      state.limit = Infinity
       const decision = acceptsRight === undefined || failure.timedOut || acceptsRight(input)
         ? right.step(state, failure, input, random)
         : rejected
-      return decision >= 0 || decision > stop ? decision : stop
+      return granted(decision >= 0 || decision > stop ? decision : stop, state.limit)
     }
   }
 }
