@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config"
 
 // These build, install and start processes: they take the time that takes.
-const slow = ["test/packaging/**/*.test.ts", "test/examples/**/*.test.ts"]
+const slow = ["test/packaging/**/*.test.ts", "test/examples/**/*.test.ts", "test/cli/**/*.test.ts"]
 
 export default defineConfig({
   test: {

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 export interface Packed {
   readonly name: string
   readonly tarball: string
-  /** The entry points that a consumer may import: ".", "./Policy" and so on. */
+  /** The entry points that a consumer may import: ".", "./Policy" and so on; none of a command. */
   readonly entrypoints: ReadonlyArray<string>
 }
 
@@ -45,13 +45,13 @@ export const pack = (destination: string): ReadonlyArray<Packed> => {
     run(workspace, "tsc", "-b", ...packages.map((directory) => join("packages", directory)))
     return packages.map((directory) => {
       const cwd = join(workspace, "packages", directory)
-      const { name } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))
+      const { exports, name } = JSON.parse(readFileSync(join(cwd, "package.json"), "utf8"))
       const output = run(cwd, "npx", "--yes", pnpm, "pack", "--json", "--pack-destination", destination)
       const modules = readdirSync(join(cwd, "dist")).filter((file) => file.endsWith(".js") && file !== "index.js")
       return {
         name,
         tarball: JSON.parse(output).filename,
-        entrypoints: [".", ...modules.map((file) => `./${basename(file, ".js")}`)]
+        entrypoints: exports["."] === undefined ? [] : [".", ...modules.map((file) => `./${basename(file, ".js")}`)]
       }
     })
   } finally {

@@ -3,9 +3,10 @@
 //
 // This file alone runs on whatever Node the system has, before anything is installed: plain JavaScript, no
 // dependencies. All that it starts runs on the Node 24 that is the root's devDependency "node".
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { constants } from "node:os"
 import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -45,11 +46,13 @@ const install = () => {
 }
 
 install()
-// Ctrl-C is for the program: this one stays until it has said its last line.
-process.on("SIGINT", () => {})
-const { status } = spawnSync(node, process.argv.slice(2), {
+const program = spawn(node, process.argv.slice(2), {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
 })
-process.exit(status ?? 1)
+// A terminal tells the program of Ctrl-C itself; what reaches this process alone is passed on. It stays until the
+// program has said its last line, and ends as the program did.
+process.on("SIGINT", () => {})
+process.on("SIGTERM", () => program.kill("SIGTERM"))
+program.on("exit", (status, signal) => process.exit(status ?? 128 + constants.signals[signal]))

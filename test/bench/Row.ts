@@ -1,7 +1,7 @@
 import { ratios, summarize, type Summary } from "./statistics.ts"
 
 /** How a number is written, and what it counts. */
-export type Unit = "ns" | "bytes" | "kB" | "M/s" | "s"
+export type Unit = "ns" | "ms" | "bytes" | "kB" | "M/s" | "s"
 
 /** What a row promises: of the ratio, or of our own figure where there is nobody to compare with. */
 export interface Target {

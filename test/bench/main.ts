@@ -11,6 +11,7 @@ const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
   "success": async () => (await import("./success.ts")).success,
   "one-retry": async () => (await import("./oneRetry.ts")).oneRetry,
   "heap": async () => (await import("./heap.ts")).heap,
+  "reading": async () => (await import("./reading.ts")).reading,
   "stepper": async () => (await import("./stepper.ts")).stepper,
   "size": async () => (await import("./size.ts")).size,
   "timelines": async () => (await import("./timelines.ts")).timelines

@@ -112,6 +112,36 @@ describe("where a hint is found", () => {
   })
 })
 
+describe("the Retry-After of a response that an error carries", () => {
+  const of = (headers: unknown): number | undefined => hint.read({ reason: { response: { headers } } }, () => now)
+
+  it.each<[header: string, millis: number | undefined]>([
+    ["0", 0],
+    ["7", 7000],
+    [" 120 ", 120_000],
+    ["Fri, 15 Jan 2027 08:00:30 GMT", 30_000],
+    ["Fri, 15 Jan 2027 07:59:00 GMT", 0],
+    ["9".repeat(1_000_000), Infinity],
+    ["soon", undefined],
+    ["-1", undefined],
+    ["1.5", undefined]
+  ])("%s", (text, millis) => {
+    expect(of({ "retry-after": text })).toBe(millis)
+    expect(of(new Headers({ "retry-after": text }))).toBe(millis)
+  })
+
+  it("what the error says itself counts before it", () => {
+    const response = { headers: { "retry-after": "7" } }
+    expect(hint.read({ retryAfter: "2 seconds", response }, () => now)).toBe(2000)
+  })
+
+  it("a response without it, or with something else in its place, has no hint", () => {
+    for (const headers of [undefined, null, {}, { "retry-after": 7 }, new Map(), "retry-after: 7"]) {
+      expect(of(headers)).toBeUndefined()
+    }
+  })
+})
+
 describe("the hint of a verdict", () => {
   it("is told as it was given: a wait, a moment, or a wish", () => {
     const hintOf = (retryAfter: unknown) => Transience.classify({ retryAfter }).hint

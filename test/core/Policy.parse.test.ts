@@ -13,29 +13,35 @@ const problem = (text: string): InvalidNotation.InvalidNotation => {
 }
 
 describe("Policy.parse reads what Policy.format writes", () => {
-  for (
-    const text of [
-      "exponential(500ms) | cap(30s) | jitter | attempts(5) | while(transient)",
-      "exponential(1m, 1.5) | jitter(equal) | within(1.5s)",
-      "linear(1s) | jitter(0.8, 1.2) | recurs(0)",
-      "linear(1s, 0ms) | until(\"my own\") | unlimited",
-      "fibonacci(0.25s)",
-      "constant(2h) | retryAfter(1m)",
-      "decorrelated(5ms, 2s) | attempts(1)",
-      "delays(0ms, 1s, 1d) | whileTag(Timeout, \"not found\")",
-      "immediate(3)",
-      "none",
-      "concat(immediate(1); exponential(1s) | attempts(3)) | jitter",
-      "max(constant(1s); min(constant(2s); immediate(2)))",
-      "by(throttled: constant(10s); transient: constant(1s) | jitter; otherwise: none) | attempts(4)"
-    ]
-  ) {
-    it(text, () => {
-      const policy = read(text)
-      expect(Equal.equals(read(Policy.format(policy)), policy)).toBe(true)
-      expect(Policy.format(policy)).toBe(text.replace("0.25s", "250ms"))
-    })
-  }
+  it.each([
+    "exponential(500ms) | cap(30s) | jitter | attempts(5) | while(transient)",
+    "exponential(1m, 1.5) | jitter(equal) | within(1.5s)",
+    "linear(1s) | jitter(0.8, 1.2) | recurs(0)",
+    "linear(1s, 0ms) | until(\"my own\") | unlimited",
+    "fibonacci(0.25s)",
+    "polynomial(1s)",
+    "polynomial(1s, 0)",
+    "polynomial(250ms, 1.5) | attempts(4)",
+    "polynomial(1s, start: 0)",
+    "polynomial(1s, 4, start: 0, offset: 15s, spread: 10s) | attempts(26)",
+    "constant(2h) | retryAfter(1m)",
+    "decorrelated(5ms, 2s) | attempts(1)",
+    "delays(0ms, 1s, 1d) | whileTag(Timeout, \"not found\")",
+    "immediate(3)",
+    "none",
+    "concat(immediate(1); exponential(1s) | attempts(3)) | jitter",
+    "max(constant(1s); min(constant(2s); immediate(2)))",
+    "by(throttled: constant(10s); transient: constant(1s) | jitter; otherwise: none) | attempts(4)"
+  ])("%s", (text) => {
+    const policy = read(text)
+    expect(Equal.equals(read(Policy.format(policy)), policy)).toBe(true)
+    expect(Policy.format(policy)).toBe(text.replace("0.25s", "250ms"))
+  })
+
+  it("the settings of a polynomial in any order", () => {
+    const policy = Policy.polynomial("1 second", 2, { start: 3, offset: "2 seconds", spread: "4 seconds" })
+    expect(read("polynomial(1s, spread: 4s, start: 3, offset: 2s)").spec).toEqual(policy.spec)
+  })
 
   it("units, decimals and Effect's long forms", () => {
     for (
@@ -85,8 +91,8 @@ describe("Policy.parse reads what Policy.format writes", () => {
 })
 
 describe("Policy.parse points at what is wrong", () => {
-  for (
-    const [text, column, part] of [
+  it.each(
+    [
       ["", 1, "expected a start of a policy here, found the end"],
       ["|", 1, "expected a start of a policy here, found \"|\""],
       ["constant(1s) |", 15, "expected a part of a policy here, found the end"],
@@ -99,6 +105,12 @@ describe("Policy.parse points at what is wrong", () => {
       ["constant(1s) | attempts(0)", 16, "attempts.n must be an integer of at least 1"],
       ["constant(0ms)", 1, "constant.delay must be a finite duration of at least 1 ms"],
       ["constant(1s) | jitter(2, 1)", 16, "jitteredWith.max must be a finite number of at least 2"],
+      ["polynomial(1s, offset: 1)", 25, "expected a unit here"],
+      ["polynomial(1s, offset: 1s, 3)", 28, "expected a setting of a polynomial here"],
+      ["polynomial(1s, start 3)", 22, "expected \":\" here"],
+      ["polynomial(1s, start: 0, start: 1)", 26, "start is given twice"],
+      ["polynomial(1s, __proto__: 1)", 16, "is no setting of a polynomial; known are start, offset, spread"],
+      ["polynomial(1s, -1)", 1, "polynomial.exponent must be a finite number of at least 0"],
       ["decorrelated(1s)", 14, "expected 2 of these, found 1"],
       ["concat(none)", 1, "concat joins two policies or more"],
       ["by(transient: none; other: none)", 21, "the last branch is called \"otherwise\""],
@@ -112,12 +124,10 @@ describe("Policy.parse points at what is wrong", () => {
         "no predicate is called \"constructor\"; known are transient, my own, throttled"
       ]
     ] as const
-  ) {
-    it(JSON.stringify(text), () => {
-      const error = problem(text)
-      expect([error.column, error.problem]).toEqual([column, expect.stringContaining(part)])
-    })
-  }
+  )("%j", (text, column, part) => {
+    const error = problem(text)
+    expect([error.column, error.problem]).toEqual([column, expect.stringContaining(part)])
+  })
 
   it("with a caret under the column", () => {
     expect(problem("constant(1s) | jiter").message.split("\n").slice(1)).toEqual([
@@ -129,6 +139,7 @@ describe("Policy.parse points at what is wrong", () => {
   it("and suggests the nearest word", () => {
     expect(problem("exponentail(1s)").suggestion).toBe("exponential")
     expect(problem("none | atempts(1)").suggestion).toBe("attempts")
+    expect(problem("polynomial(1s, ofset: 1s)").suggestion).toBe("offset")
     expect(problem("none | while(transent)").suggestion).toBe("transient")
     expect(problem("quux(1s)").suggestion).toBe(undefined)
   })
@@ -140,8 +151,8 @@ describe("Policy.parse points at what is wrong", () => {
 })
 
 describe("Policy.parse ends on any text", () => {
-  for (
-    const [name, text] of [
+  it.each(
+    [
       ["100,000 pipes", `constant(1s)${" | jitter".repeat(100_000)}`],
       ["10,000 brackets", "max(".repeat(10_000)],
       ["a list of 1 MB", `delays(${"1s, ".repeat(250_000)}1s)`],
@@ -151,7 +162,9 @@ describe("Policy.parse ends on any text", () => {
       ["a quoted text of 1 MB without an end", `none | while("${"\\\\".repeat(500_000)}`],
       ["1 MB of spaces", " ".repeat(1_000_000)]
     ] as const
-  ) it(name, () => expect(InvalidNotation.is(problem(text))).toBe(true))
+  )("%s", (_, text) => {
+    expect(InvalidNotation.is(problem(text))).toBe(true)
+  })
 })
 
 describe("Policy.FromString", () => {

@@ -254,7 +254,7 @@ describe("limits of size", () => {
     const policy = nested(1000, wrap)
     expect(record(() => Effect.fail(new Busy()), policy).waits).toEqual([5, 5])
     expect(Policy.format(policy).length).toBeGreaterThan(1000)
-    expect(Policy.describe(policy).length).toBeGreaterThan(1000)
+    expect(Policy.describe(policy)).toMatch(/\.$/)
     expect(Equal.equals(policy, nested(1000, wrap))).toBe(true)
     expect(invalid(() => wrap(policy)).rule).toBe("nested at most 1000 deep")
   })

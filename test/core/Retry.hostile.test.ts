@@ -157,7 +157,7 @@ describe("a predicate that throws is a defect", () => {
   })
 
   it.each<[what: string, answer: unknown, kind: string]>([
-    ["an async predicate", Promise.resolve(true), "object"],
+    ["an async predicate", Promise.resolve(true), "a Promise"],
     ["an effect", Effect.succeed(true), "object"],
     ["undefined", undefined, "undefined"],
     ["a truthy text", "yes", "string"]

@@ -136,6 +136,29 @@ describe("R8: layers do not multiply", () => {
     expect(record(() => Effect.failCause(both), often).attempts).toBe(1)
   })
 
+  it.each<[what: string, error: () => unknown]>([
+    ["an AggregateError", () => new AggregateError([busy, inner()])],
+    ["a list, as Effect.validate fails with", () => [busy, inner()]],
+    ["an error with such a list", () => new Unavailable({ cause: [new Unavailable({ reason: inner() })] })]
+  ])("an exhaustion in %s stops the outer run", (_, error) => {
+    const { attempts, exit } = record(() => Effect.fail(error()), often)
+    expect([attempts, exhausted(exit).reason._tag]).toEqual([1, "Layer"])
+  })
+
+  it("runs inside of Effect.validate do not multiply", () => {
+    const { attempts } = recordWith(
+      () => Effect.fail(busy),
+      (operation) => Effect.validate([1, 2], () => operation.pipe(Retry.run(twice))).pipe(Retry.run(often))
+    )
+    expect(attempts).toBe(4)
+  })
+
+  it("one mapped beside the first failure of its cause counts all the same", () => {
+    const cause = Cause.combine(Cause.fail(busy), Cause.fail(new Unavailable({ cause: inner() })))
+    const { attempts, exit } = record(() => Effect.failCause<Busy | Unavailable>(cause), often)
+    expect([attempts, exhausted(exit).reason._tag]).toEqual([1, "Layer"])
+  })
+
   it("a mapped error that the policy rejects is terminal, and no exhaustion", () => {
     const error = new Unavailable({ cause: inner() })
     const { exit } = record(() => Effect.fail(error), often.pipe(Policy.whileTag("Busy")))

@@ -140,6 +140,49 @@ describe("name", () => {
   })
 })
 
+describe("what would be ignored in silence is refused", () => {
+  const operation = Effect.fail(new Busy({}))
+  const policy = Policy.immediate(1)
+  const config = { name: "charge", policy, idempotency: "idempotent" } as const
+
+  it.each<[argument: string, call: () => unknown]>([
+    // @ts-expect-error -- misspelt
+    ["run.attemptTimeOut", () => Retry.run(policy, { name: "charge", attemptTimeOut: "1 second" })],
+    // @ts-expect-error -- another library's name
+    ["run.timeout", () => Retry.run(operation, policy, { name: "charge", timeout: "1 second" })],
+    // @ts-expect-error -- it is called key
+    ["runKeyed.idempotencyKey", () => Retry.runKeyed(policy, () => operation, { name: "a", idempotencyKey: "b" })],
+    // @ts-expect-error -- misspelt
+    ["make.attempttimeout", () => Retry.make({ ...config, attempttimeout: "1 second" })],
+    // @ts-expect-error -- no text
+    ["run.name", () => Retry.run(policy, { name: 5 })],
+    // @ts-expect-error -- no function
+    ["run.when", () => Retry.run(operation, policy, { when: true })],
+    // @ts-expect-error -- nothing
+    ["make.config", () => Retry.make()]
+  ])("%s", (argument, call) => {
+    expect(call).toThrow(expect.objectContaining({ _tag: "InvalidPolicy", argument }))
+  })
+
+  it.each(["when", "onRetry"] as const)("a `%s` that returns no effect is a defect that says so", (option) => {
+    const { exit } = recordWith(
+      () => Effect.fail(new Busy({})),
+      (self) => Retry.run(self, policy, { name: "charge", [option]: () => true as never })
+    )
+    expect(String(exit)).toContain(`The option "${option}" of charge must return an Effect, got boolean`)
+  })
+
+  it.each<[what: string, key: never]>([
+    ["a line break", "a\nb" as never],
+    ["a number", 17 as never],
+    ["nothing", "" as never]
+  ])("%s is no key", (_, key) => {
+    expect(() => Retry.runKeyed(policy, () => operation, { key })).toThrow(
+      expect.objectContaining({ _tag: "InvalidIdempotencyKey" })
+    )
+  })
+})
+
 describe("data-first and data-last are one", () => {
   it.each<[form: string, run: (self: Effect.Effect<never, Busy>) => Effect.Effect<never, unknown>]>([
     ["data-first", (self) => Retry.run(self, Policy.immediate(2))],

@@ -128,14 +128,27 @@ describe("R2: a frozen process makes no late attempt", () => {
     expect(exhausted(exit).retryAt?.epochMilliseconds).toBe(5000)
   })
 
-  it("time that `when` and `onRetry` took counts too", () => {
+  it.each(["when", "onRetry"] as const)("time that `%s` took counts too, before the wait", (slow) => {
     const clock = VirtualClock.instant()
-    const { attempts, exit } = recordWith(
+    const told: Array<string> = []
+    const taking = (option: "when" | "onRetry") =>
+      Effect.sync(() => {
+        told.push(option)
+        if (option === slow) clock.now += 9_500
+        return true
+      })
+    const { attempts, exit, waits } = recordWith(
       () => Effect.fail(busy),
-      Retry.run(Policy.within(second, "10 seconds"), { onRetry: () => Effect.sync(() => void (clock.now += 60_000)) }),
+      Retry.run(Policy.within(second, "10 seconds"), {
+        when: () => taking("when"),
+        onRetry: () => Effect.asVoid(taking("onRetry"))
+      }),
       { clock }
     )
-    expect(attempts).toBe(1)
+    expect([attempts, waits]).toEqual([1, []])
     expect(exhausted(exit).reason._tag).toBe("Elapsed")
+    expect(Duration.toMillis(exhausted(exit).elapsed)).toBe(9_500)
+    // Nobody is told of a retry that is known not to come.
+    expect(told).toEqual(slow === "when" ? ["when"] : ["when", "onRetry"])
   })
 })

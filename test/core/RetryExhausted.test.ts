@@ -135,7 +135,7 @@ describe("RetryExhausted: what an engineer on call reads", () => {
 
   it("toJSON is plain, flat and bounded", () => {
     expect(JSON.parse(JSON.stringify(error))).toEqual({
-      _tag: "RetryExhausted",
+      _id: "RetryExhausted",
       message: error.message,
       operation: "charge",
       reason: "Attempts",

@@ -63,6 +63,8 @@ describe("a delay of the policy's own (R5)", () => {
       ["exponential", Policy.exponential(1000, 10)],
       ["linear", Policy.linear(1000, 1e12)],
       ["fibonacci", Policy.fibonacci(1000)],
+      ["polynomial", Policy.polynomial(1000, 20)],
+      ["polynomial past the largest number", Policy.polynomial(1e308, 1e308, { offset: 1e308, spread: 1e308 })],
       ["jitter above 1", Policy.exponential(1000).pipe(Policy.jitteredWith({ min: 5, max: 1e300 }))],
       ["decorrelated", Policy.decorrelated({ base: 1e300, cap: 1e305 })]
     ] as const

@@ -32,6 +32,10 @@ describe("growth", () => {
       ["linear(50ms)", Policy.linear(50), [50, 100, 150, 200, 250, 300]],
       ["linear(50ms, 20ms)", Policy.linear(50, 20), [50, 70, 90, 110, 130, 150]],
       ["fibonacci(50ms)", Policy.fibonacci(50), [50, 50, 100, 150, 250, 400]],
+      ["polynomial(50ms)", Policy.polynomial(50), [50, 200, 450, 800, 1250, 1800]],
+      ["polynomial(50ms, 0)", Policy.polynomial(50, 0), [50, 50, 50, 50, 50, 50]],
+      ["polynomial(50ms, 1, offset: 7ms)", Policy.polynomial(50, 1, { offset: 7 }), [57, 107, 157, 207, 257, 307]],
+      ["polynomial(50ms, 3, start: 0)", Policy.polynomial(50, 3, { start: 0 }), [0, 50, 400, 1350, 3200, 6250]],
       ["constant(50ms)", Policy.constant(50), [50, 50, 50, 50, 50, 50]]
     ] as const
   )("%s", (_, policy, expected) => {
@@ -66,6 +70,18 @@ describe("jitter as AWS published it", () => {
     expect([lowest, middle]).toEqual([800, 1000])
     expect(highest).toBeCloseTo(1200, 9)
     expect(highest).toBeLessThanOrEqual(1200)
+  })
+})
+
+describe("polynomial with a spread", () => {
+  it("adds a draw that grows with the retry", () => {
+    const policy = Policy.polynomial(100, 1, { spread: 40 })
+    expect(waits(policy, draws)).toEqual([100, 220, 360, 520, 600, 660])
+  })
+
+  it("draws nothing without one", () => {
+    const policy = Policy.polynomial(100, 0).pipe(Policy.jittered)
+    expect(waits(policy, draws)).toEqual([0, 25, 50, 75, 50, 25])
   })
 })
 

@@ -27,6 +27,7 @@ const kinds: Record<Spec.Spec["_tag"], true> = {
   Exponential: true,
   Linear: true,
   Fibonacci: true,
+  Polynomial: true,
   Constant: true,
   Decorrelated: true,
   Delays: true,

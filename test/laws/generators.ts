@@ -21,7 +21,7 @@ interface Fields {
 
 export class Timeout extends Data.TaggedError("Timeout")<Fields> {}
 export class Busy extends Data.TaggedError("Busy")<Fields> {}
-export class Refused extends Data.TaggedError("Refused")<Fields> {}
+class Refused extends Data.TaggedError("Refused")<Fields> {}
 
 /** The tag of an error of the scripts; errors without one are a kind of their own. */
 export type Tag = typeof tags[number]
@@ -69,7 +69,7 @@ export const hintKinds = [
   "unreadable"
 ] as const
 
-export type HintKind = typeof hintKinds[number]
+type HintKind = typeof hintKinds[number]
 
 const retryAfterOf = (kind: HintKind): unknown => {
   switch (kind) {
@@ -111,7 +111,7 @@ export const exhaustedInside: RetryExhausted.RetryExhausted = new RetryExhausted
 })
 
 /** One failed attempt of a script. */
-export interface Scripted {
+interface Scripted {
   readonly error: unknown
   readonly hint: HintKind
   /** Milliseconds that the attempt takes. */
@@ -145,7 +145,7 @@ const plain: fc.Arbitrary<Scripted> = fc.record({ Class: tagged, level, hint: hi
 const special = (error: unknown) => (took: number): Scripted => ({ error, hint: "none", took, timedOut: false })
 
 /** Failures without the driver's timeouts. */
-export const scripted: fc.Arbitrary<Scripted> = fc.oneof(
+const scripted: fc.Arbitrary<Scripted> = fc.oneof(
   { weight: 36, arbitrary: plain },
   { weight: 1, arbitrary: took.map(special(undefined)) },
   { weight: 1, arbitrary: took.map(special(new Error("untagged"))) },
@@ -213,10 +213,13 @@ const jitter: fc.Arbitrary<Policy.Jitter> = fc.oneof(
   }
 )
 
+const polynomial = fc.tuple(base, fc.constantFrom(0, 0.5, 1, 2, 4), fc.integer({ min: 0, max: 2 }), millis(0, 1000))
+
 const silentConstructor: fc.Arbitrary<Policy.Any> = fc.oneof(
   fc.tuple(base, fc.constantFrom(1, 1.5, 2, 10)).map(([base, factor]) => Policy.exponential(base, factor)),
   fc.tuple(base, millis(0, 1000)).map(([base, increment]) => Policy.linear(base, increment)),
   base.map((base) => Policy.fibonacci(base)),
+  polynomial.map(([base, exponent, start, offset]) => Policy.polynomial(base, exponent, { start, offset })),
   base.map((delay) => Policy.constant(delay)),
   fc.array(fc.oneof(fc.constant(0), millis(0, 2000)), { minLength: 1, maxLength: 4 }).map((_) => Policy.delays(_)),
   fc.integer({ min: 1, max: 3 }).map((_) => Policy.immediate(_)),
@@ -229,6 +232,12 @@ const constructor: fc.Arbitrary<Policy.Any> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.tuple(base, millis(0, 5000)).map(([base, more]) => Policy.decorrelated({ base, cap: base + more }))
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(polynomial, millis(1, 1000)).map(([[base, exponent, start, offset], spread]) =>
+      Policy.polynomial(base, exponent, { start, offset, spread })
+    )
   }
 )
 

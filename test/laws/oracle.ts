@@ -87,6 +87,7 @@ const accepts = (spec: Spec.Spec, { failure, predicates }: Pick<Moment, "failure
     case "Exponential":
     case "Linear":
     case "Fibonacci":
+    case "Polynomial":
     case "Constant":
     case "Decorrelated":
     case "Delays":
@@ -179,7 +180,7 @@ const hintLimits = (spec: Spec.Spec): ReadonlyArray<number> => {
 }
 
 /** The hint of an error as the scripts of these tests carry it: milliseconds, or -1 for "do not retry". */
-export const readHint = (error: unknown, now: number): number | undefined => {
+const readHint = (error: unknown, now: number): number | undefined => {
   if (typeof error !== "object" || error === null || !("retryAfter" in error)) return undefined
   const { retryAfter } = error
   if (retryAfter === "do not retry") return -1
@@ -234,6 +235,11 @@ const ask = (spec: Spec.Spec, place: string, cap: number, moment: Moment): Answe
       return own(spec.base + spec.increment * (counted(moment, place) - 1))
     case "Fibonacci":
       return own(spec.base * fibonacci(counted(moment, place)))
+    case "Polynomial": {
+      const retry = counted(moment, place)
+      const delay = spec.offset + spec.base * (spec.start + retry - 1) ** spec.exponent
+      return own(spec.spread === 0 ? delay : delay + moment.draw() * spec.spread * retry)
+    }
     case "Constant":
       return own(spec.delay)
     case "Decorrelated": {

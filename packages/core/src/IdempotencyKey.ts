@@ -119,7 +119,11 @@ export const Generator: Context.Reference<Effect.Effect<IdempotencyKey>> = /* @_
  *
  * @category constructors
  */
-export const generate: Effect.Effect<IdempotencyKey> = /* @__PURE__ */ Effect.flatMap(Generator, (make) => make)
+export const generate: Effect.Effect<IdempotencyKey> = /* @__PURE__ */ Effect.flatMap(
+  Generator,
+  // Whatever generates it, it must be able to travel.
+  (generator) => Effect.map(generator, make)
+)
 
 /**
  * The key of the operation being attempted: set by `Retry.runKeyed` and `Retry.make` for every attempt.

@@ -18,6 +18,12 @@ const Base: new(fields: Fields & { readonly message: string }) =>
   & { readonly _tag: "InvalidPolicy" }
   & Readonly<Fields> = Data.TaggedError("InvalidPolicy")
 
+/** A value in a message: in full where it is short. */
+const show = (value: unknown): string => {
+  const text = format(value)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+}
+
 /**
  * Says that an argument of a policy breaks a rule. Constructors and combinators throw it where the policy is built,
  * before any call runs, because a wrong literal is a defect of the program and not of the call.
@@ -41,7 +47,7 @@ const Base: new(fields: Fields & { readonly message: string }) =>
  */
 export class InvalidPolicy extends Base {
   constructor(fields: Fields) {
-    super({ ...fields, message: `${fields.argument} must be ${fields.rule}, got ${format(fields.value)}` })
+    super({ ...fields, message: `${fields.argument} must be ${fields.rule}, got ${show(fields.value)}` })
   }
 }
 

@@ -143,6 +143,7 @@ export const format = (policy: Any): string => formatSpec(policy.spec)
  * |---|---|
  * | `exponential(500ms)` `exponential(500ms, 1.5)` | {@link exponential}, with factor 2 or the one given |
  * | `linear(1s)` `linear(1s, 500ms)` `fibonacci(1s)` `constant(1s)` | by the same name |
+ * | `polynomial(1s)` `polynomial(1s, 4)` `polynomial(1s, 4, start: 0, offset: 15s, spread: 10s)` | {@link polynomial} |
  * | `decorrelated(100ms, 10s)` `delays(1s, 2s, 5s)` `immediate(2)` `none` | by the same name |
  * | `concat(a; b)` `max(a; b)` `min(a; b)` | by the same name |
  * | `by(name: a; otherwise: b)` | {@link byInput} |
@@ -278,6 +279,50 @@ export const fibonacci = (base: Duration.Input): Unrestricted =>
   constructed({ _tag: "Fibonacci", base: validate.duration("fibonacci.base", base, 1) })
 
 /**
+ * Waits that grow as a power of the retry's number: the delay before retry `n` (the first is 1) is
+ * `offset + base * (start + n - 1) ** exponent`. Use it for jobs that may wait for days: it is slow to start and slower
+ * than {@link exponential} in the end.
+ *
+ * - `base`: finite, at least 1 ms
+ * - `exponent`: finite, at least 0; default 2
+ * - `start`: what the first retry counts as; integer, at least 0; default 1
+ * - `offset`: finite, at least 0; default 0
+ * - `spread`: a jitter of its own, a draw from `[0, spread * n)` on top of each wait; finite, at least 0; default 0
+ *
+ * ```ts
+ * import { Policy } from "@reprise/core"
+ *
+ * // Sidekiq's count ** 4 + 15 + rand(10 * (count + 1)) seconds, where count is 0 at the first retry
+ * const policy = Policy.polynomial("1 second", 4, { start: 0, offset: "15 seconds", spread: "10 seconds" })
+ * console.log(Policy.format(policy)) // => polynomial(1s, 4, start: 0, offset: 15s, spread: 10s)
+ * ```
+ *
+ * Growth saturates. It has no end of its own and no cap.
+ *
+ * @throws `InvalidPolicy`
+ * @category constructors
+ */
+export const polynomial = (
+  base: Duration.Input,
+  exponent: number = 2,
+  options: {
+    readonly start?: number | undefined
+    readonly offset?: Duration.Input | undefined
+    readonly spread?: Duration.Input | undefined
+  } = {}
+): Unrestricted => {
+  const { offset = 0, spread = 0, start = 1 } = validate.options("polynomial.options", options)
+  return constructed({
+    _tag: "Polynomial",
+    base: validate.duration("polynomial.base", base, 1),
+    exponent: validate.number("polynomial.exponent", exponent, 0),
+    start: validate.integer("polynomial.start", start, 0),
+    offset: validate.duration("polynomial.offset", offset, 0),
+    spread: validate.duration("polynomial.spread", spread, 0)
+  })
+}
+
+/**
  * The same wait before every retry. Use it where the other side asks for a fixed pace, and add {@link jittered}
  * where there is more than one client.
  *
@@ -304,8 +349,9 @@ export const decorrelated = (options: {
   readonly base: Duration.Input
   readonly cap: Duration.Input
 }): Unrestricted => {
-  const base = validate.duration("decorrelated.base", options.base, 1)
-  return constructed({ _tag: "Decorrelated", base, cap: validate.duration("decorrelated.cap", options.cap, base) })
+  const { base: first, cap } = validate.options("decorrelated.options", options)
+  const base = validate.duration("decorrelated.base", first, 1)
+  return constructed({ _tag: "Decorrelated", base, cap: validate.duration("decorrelated.cap", cap, base) })
 }
 
 /**
@@ -338,7 +384,8 @@ export const immediate = (retries: number): Unrestricted =>
   constructed({ _tag: "Immediate", retries: validate.integer("immediate.retries", retries, 1) })
 
 /**
- * No retry: one attempt, and its failure leaves unchanged. Use it to switch retries off where a policy is wanted.
+ * No retry: one attempt, and its failure leaves unchanged. Use it to switch retries off where a policy is wanted. An
+ * attempt that the run's own timeout ended has no failure of its own to leave, and ends as `RetryExhausted`.
  *
  * @category constructors
  */
@@ -367,7 +414,7 @@ const combined = <P extends Any>(spec: Spec.Combinator, self: P): P => {
     throw new InvalidPolicy({
       argument: `The waits of ${formatSpec(spec)}`,
       value: `${lasting} ms at most`,
-      rule: "able to reach 1 ms, as it has no end"
+      rule: "able to reach 1 ms, as it has no end (put attempts, recurs or within before it)"
     })
   }
   return internal.make(spec, [self])
@@ -392,7 +439,7 @@ const combinator = <Args extends ReadonlyArray<unknown>, A>(
 }
 
 const jitteredBetween = <P extends Any>(self: P, min: number, max: number): P =>
-  combined({ _tag: "Jittered", self: self.spec, min, max }, self)
+  combined({ _tag: "Jittered", self: policyOf("jittered.self", self).spec, min, max }, self)
 
 /**
  * Full jitter: each wait `d` becomes a draw from `[0, d)`. Use it wherever more than one client may fail at once; of
@@ -606,13 +653,17 @@ export const whileTag = <const Tags extends NonEmptyReadonlyArray<string>>(
       throw new InvalidPolicy({ argument: "whileTag.tags", value: tag, rule: "texts that are not empty" })
     }
   }
-  return (self) => internal.make({ _tag: "WhileTag", self: self.spec, tags }, [self])
+  return (self) => internal.make({ _tag: "WhileTag", self: policyOf("whileTag.self", self).spec, tags }, [self])
 }
 
 /**
  * Waits for what the failing system asked for (a `Retry-After`, a pushback), carried by the error. The wait is the
  * hint, plus the policy's own delay, plus a spread drawn from `[0, min(5 s, hint / 10))`, so that clients given one
  * date do not return together; it is never shorter than the hint.
+ *
+ * The hint is the `retryAfter` of the error or of what it wraps: an Effect `Duration`, a date, or a number of
+ * milliseconds (not of seconds, which the header counts in); the `Retry-After` header of a response that the error
+ * carries; or what an error says of itself under `Transience.TypeId`.
  *
  * A hint past `max`, or past an elapsed limit, gives up at once and says when to come back. Zero and the past are no
  * wait; what cannot be read counts as absent; "do not retry" gives up. It governs the whole policy wherever it
@@ -628,7 +679,13 @@ export const honoringRetryAfter: {
   <I, T, H>(self: Policy<I, T, H>, options?: { readonly max?: Duration.Input | undefined }): Policy<I, T, H>
 } = /* @__PURE__ */ combinator(
   (options?: { readonly max?: Duration.Input | undefined }) =>
-    validate.duration("honoringRetryAfter.max", options?.max ?? "60 seconds", 1),
+    validate.duration(
+      "honoringRetryAfter.max",
+      options === undefined
+        ? "60 seconds"
+        : validate.options("honoringRetryAfter.options", options).max ?? "60 seconds",
+      1
+    ),
   (self, max) => combined({ _tag: "HonoringRetryAfter", self: self.spec, max }, self)
 )
 
@@ -794,7 +851,7 @@ export const byInput: {
 
 /**
  * A default for calls inside one region: `exponential(200ms) | cap(5s) | jitter | attempts(3)`. Three attempts wait
- * 0.6 s in all at most and 0.3 s in the mean. When every call fails it triples the load: give the client a budget.
+ * 0.6 s in all at most and 0.3 s in the mean. When every call fails it triples the load.
  * It retries every typed error; add {@link whileInput} or {@link whileTag} where some are terminal.
  *
  * @category presets
@@ -822,6 +879,7 @@ const builders = (): Builders => ({
   max,
   min,
   none,
+  polynomial,
   recurs,
   unlimited,
   untilInput,

@@ -65,28 +65,41 @@ export interface RetryEvent<out E = unknown> {
  *
  * @category models
  */
-export interface Options<in E = never, out R = unknown> {
+export interface Options<in E = unknown, out R = never> {
   /** Name of the operation in errors and events. Default: none. */
   readonly name?: string | undefined
   /**
    * The longest time that one attempt may take; then it is interrupted and fails with a `TimeoutError`, which is
-   * always worth a retry. Finite, at least 1 ms. Default: none, so a hanging attempt hangs the run.
+   * always worth a retry, whatever the policy's classification says. Finite, at least 1 ms. Default: none, so a hanging
+   * attempt hangs the run. It waits for the attempt's finalizers, and what an attempt in an uninterruptible region
+   * comes to after its time, a success too, is lost.
    */
   readonly attemptTimeout?: Duration.Input | undefined
   /**
    * Asked when everything pure has said yes, so only about errors that the policy retries: false leaves the error
-   * unchanged, as a terminal one. For decisions that
-   * need an effect; a pure one belongs into the policy, where it can be read. Not asked about the run's own attempt
-   * timeouts.
+   * unchanged, as a terminal one. For decisions that need an effect; a pure one belongs into the policy, where it can
+   * be read. Not asked about the run's own attempt timeouts.
    */
   readonly when?: ((error: E) => Effect.Effect<boolean, never, R>) | undefined
   /**
    * Run when a retry is granted, before its wait: for errors that the policy retries, and for the run's own attempt
    * timeouts. Where the options come before the effect, say what `event` is: `(event: Retry.RetryEvent<MyError |
-   * TimeoutError>) => …`.
+   * TimeoutError>) => …`. It stands outside of the attempts: `Retry.Attempt` and `IdempotencyKey.Current` are not those
+   * of an attempt there, and the time that it takes counts.
    */
   readonly onRetry?: ((event: RetryEvent<E | TimeoutError>) => Effect.Effect<void, never, R>) | undefined
 }
+
+type AnyOptions = KeyedOptions<never, unknown>
+
+/**
+ * Options without a key that is not known, so that a misspelt one does not compile.
+ *
+ * @category type helpers
+ */
+export type Only<O, Known> =
+  & O
+  & (string extends keyof O ? unknown : { readonly [K in Exclude<keyof O, keyof Known>]: never })
 
 type Given<O, K extends string> = K extends keyof O ? Exclude<O[K], undefined> : never
 
@@ -134,6 +147,7 @@ type ServicesOf<F> = F extends (_: never) => infer Returned
   ? [Returned] extends [never] ? never : Returned extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
   : never
 
+/** Refuses a policy that `Retry` cannot run. */
 const declared = (place: string, policy: Policy.Any): void => {
   if (!Policy.isPolicy(policy)) {
     throw new InvalidPolicy({ argument: `${place}.policy`, value: policy, rule: "a Policy" })
@@ -147,13 +161,36 @@ const declared = (place: string, policy: Policy.Any): void => {
   }
 }
 
+const optionKeys: Readonly<Record<string, "string" | "function" | undefined>> = {
+  name: "string",
+  when: "function",
+  onRetry: "function",
+  attemptTimeout: undefined
+}
+
+/** Refuses what would otherwise be ignored in silence: a misspelt option, and one of the wrong kind. */
+const checkOptions = (place: string, options: AnyOptions, more: ReadonlyArray<string>): void => {
+  const known = [...Object.keys(optionKeys), ...more]
+  for (const [key, value] of Object.entries(options)) {
+    const kind = optionKeys[key]
+    if (!known.includes(key)) {
+      throw new InvalidPolicy({ argument: `${place}.${key}`, value, rule: `one of the options ${known.join(", ")}` })
+    }
+    if (kind !== undefined && value !== undefined && typeof value !== kind) {
+      throw new InvalidPolicy({ argument: `${place}.${key}`, value, rule: `a ${kind}` })
+    }
+  }
+}
+
 const settingsOf = (
   place: string,
   policy: Policy.Any,
-  options: Options,
+  options: AnyOptions,
+  more: ReadonlyArray<string> = [],
   allows?: (error: unknown) => boolean
 ): internal.Settings => {
   declared(place, policy)
+  checkOptions(place, options, more)
   const timeout = options.attemptTimeout
   return {
     policy,
@@ -171,7 +208,7 @@ const settingsOf = (
 const bareSettings = new WeakMap<Policy.Any, internal.Settings>()
 
 /** Without options the settings are the same for every run of a policy. */
-const runSettings = (policy: Policy.Any, options: Options | undefined): internal.Settings => {
+const runSettings = (policy: Policy.Any, options: AnyOptions | undefined): internal.Settings => {
   if (options !== undefined) return settingsOf("run", policy, options)
   let settings = bareSettings.get(policy)
   if (settings === undefined) bareSettings.set(policy, settings = settingsOf("run", policy, {}))
@@ -206,35 +243,6 @@ const runSettings = (policy: Policy.Any, options: Options | undefined): internal
  * @category running
  */
 export const run: {
-  <I, T, H>(policy: Policy.Policy<I, T, H>): <A, E extends I, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<
-    A,
-    | Exclude<E, H>
-    | Extract<E, RetryExhausted>
-    | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
-    R
-  >
-  <I, T, H, const O extends Options<unknown>>(policy: Policy.Policy<I, T, H>, options: O): <
-    A,
-    E extends I,
-    R
-  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
-    A,
-    | Exclude<E, HandledWith<O, H>>
-    | Extract<E, RetryExhausted>
-    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
-    R | NeededBy<O>
-  >
-  <I, T, H, const O extends Options<never>>(policy: Policy.Policy<I, T, H>, options: O): <
-    A,
-    E extends I,
-    R
-  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
-    A,
-    | Exclude<E, HandledWith<O, H>>
-    | Extract<E, RetryExhausted>
-    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
-    R | NeededBy<O>
-  >
   <A, E extends I, R, I, T, H>(self: Effect.Effect<A, E, R>, policy: Policy.Policy<I, T, H>): Effect.Effect<
     A,
     | Exclude<E, H>
@@ -242,10 +250,10 @@ export const run: {
     | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
-  <A, E extends I, R, I, T, H, const O extends Options<Meet<Exclude<E, RetryExhausted>, T>>>(
+  <A, E extends I, R, I, T, H, const O extends Options<Meet<Exclude<E, RetryExhausted>, T>, unknown>>(
     self: Effect.Effect<A, E, R>,
     policy: Policy.Policy<I, T, H>,
-    options: O
+    options: Only<O, Options>
   ): Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
@@ -253,10 +261,39 @@ export const run: {
     | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
     R | NeededBy<O>
   >
-} = (first: AnyEffect | Policy.Any, second?: Policy.Any | Options, third?: Options): never => {
+  <I, T, H>(policy: Policy.Policy<I, T, H>): <A, E extends I, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<
+    A,
+    | Exclude<E, H>
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
+    R
+  >
+  <I, T, H, const O extends Options<unknown, unknown>>(policy: Policy.Policy<I, T, H>, options: Only<O, Options>): <
+    A,
+    E extends I,
+    R
+  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+  <I, T, H, const O extends Options<never, unknown>>(policy: Policy.Policy<I, T, H>, options: Only<O, Options>): <
+    A,
+    E extends I,
+    R
+  >(self: Effect.Effect<A, E, R> & Readable<Meet<Exclude<E, RetryExhausted>, T>, O>) => Effect.Effect<
+    A,
+    | Exclude<E, HandledWith<O, H>>
+    | Extract<E, RetryExhausted>
+    | Exhausted<Meet<Exclude<E, RetryExhausted>, T> | TimeoutOf<O>>,
+    R | NeededBy<O>
+  >
+} = (first: AnyEffect | Policy.Any, second?: Policy.Any | AnyOptions, third?: AnyOptions): never => {
   // `never` fits each overload, which say which of the two forms it is. A bad policy throws before there is an effect.
   if (Effect.isEffect(first)) return internal.run(first, runSettings(second as Policy.Any, third)) as never
-  const settings = runSettings(first, second as Options | undefined)
+  const settings = runSettings(first, second as AnyOptions | undefined)
   return ((self: AnyEffect) => internal.run(self, settings)) as never
 }
 
@@ -267,15 +304,19 @@ const keyed = (
   key: IdempotencyKey.IdempotencyKey | undefined,
   settings: internal.Settings
 ): AnyEffect =>
-  Effect.flatMap(key === undefined ? IdempotencyKey.generate : Effect.succeed(key), (key) =>
-    internal.run(
-      Effect.provideService(Effect.suspend(() => make(key)), IdempotencyKey.Current, Option.some(key)),
-      settings
-    ))
+  Effect.flatMap(
+    key === undefined ? IdempotencyKey.generate : Effect.succeed(IdempotencyKey.make(key)),
+    (key) =>
+      internal.run(
+        Effect.provideService(Effect.suspend(() => make(key)), IdempotencyKey.Current, Option.some(key)),
+        settings
+      )
+  )
 
 /**
  * As {@link run}, for an operation that the receiver deduplicates: one idempotency key is made for the whole run and
- * given to every attempt, as the argument and as `IdempotencyKey.Current`.
+ * given to every attempt, as the argument and as `IdempotencyKey.Current`. A run around it that tries the whole again
+ * makes another run of it, with another key: pass `key` there.
  *
  * - `key`: a key of the caller's own, such as one derived from an order's id, which stays the same when the program
  *   starts anew. Default: a new one from `IdempotencyKey.Generator`
@@ -307,10 +348,10 @@ export const runKeyed: {
     | Exhausted<Meet<Exclude<E, RetryExhausted>, T>>,
     R
   >
-  <A, E extends I, R, I, T, H, const O extends KeyedOptions<Meet<Exclude<E, RetryExhausted>, T>>>(
+  <A, E extends I, R, I, T, H, const O extends KeyedOptions<Meet<Exclude<E, RetryExhausted>, T>, unknown>>(
     policy: Policy.Policy<I, T, H>,
     make: (key: IdempotencyKey.IdempotencyKey) => Effect.Effect<A, E, R>,
-    options: O
+    options: Only<O, KeyedOptions>
   ): Effect.Effect<
     A,
     | Exclude<E, HandledWith<O, H>>
@@ -321,16 +362,16 @@ export const runKeyed: {
 } = (
   policy: Policy.Any,
   make: (key: IdempotencyKey.IdempotencyKey) => AnyEffect,
-  options: KeyedOptions = {}
+  options: AnyOptions = {}
   // `never` fits each overload; the driver is untyped inside.
-): never => keyed(make, options.key, settingsOf("runKeyed", policy, options)) as never
+): never => keyed(make, options.key, settingsOf("runKeyed", policy, options, ["key"])) as never
 
 /**
  * How a policy is run with a key.
  *
  * @category models
  */
-export interface KeyedOptions<in E = never, out R = unknown> extends Options<E, R> {
+export interface KeyedOptions<in E = unknown, out R = never> extends Options<E, R> {
   /** The caller's own key. Default: a new one for each run, from `IdempotencyKey.Generator`. */
   readonly key?: IdempotencyKey.IdempotencyKey | undefined
 }
@@ -341,7 +382,9 @@ export interface KeyedOptions<in E = never, out R = unknown> extends Options<E, 
  * - `"idempotent"`: a second execution changes nothing
  * - `"keyed"`: every attempt carries the same idempotency key, and the receiver deduplicates
  * - `"transactional"`: a failed attempt has been rolled back as a whole
- * - `"none"`: it is not safe, so only failures known not to have applied are retried
+ * - `"none"`: it is not safe, so only failures known not to have applied are retried. An error of your own is known
+ *   where it describes itself (`Transience.TypeId`) or a rule of `transience` knows it, and else leaves unchanged; so
+ *   does an attempt timeout
  *
  * @category models
  */
@@ -352,20 +395,24 @@ export type Idempotency = "idempotent" | "keyed" | "transactional" | "none"
  *
  * @category models
  */
-export interface Config<in E = never, out R = unknown> extends Options<E, R> {
+export interface Config<in E = unknown, out R = never> extends Options<E, R> {
   /** Name of the operation in errors and events. */
   readonly name: string
   readonly policy: Policy.Any
   /** Why it is safe to run the operation again. */
   readonly idempotency: Idempotency
+  /** With `idempotency: "none"`, what knows whether a failed attempt applied. Default: `Transience.standard`. */
+  readonly transience?: Transience.Classifier | undefined
 }
+
+type AnyConfig = Config<never, unknown>
 
 /**
  * What certainly does not leave a configured run as it is: nothing where only failures that did not apply are retried.
  *
  * @category type helpers
  */
-export type HandledBy<O extends Config> = "none" extends O["idempotency"] ? never
+export type HandledBy<O extends AnyConfig> = "none" extends O["idempotency"] ? never
   : HandledWith<O, Policy.Handled<O["policy"]>>
 
 /**
@@ -373,7 +420,7 @@ export type HandledBy<O extends Config> = "none" extends O["idempotency"] ? neve
  *
  * @category type helpers
  */
-export type RawTimeoutOf<O extends Config> = "none" extends O["idempotency"] ? TimeoutOf<O> : never
+export type RawTimeoutOf<O extends AnyConfig> = "none" extends O["idempotency"] ? TimeoutOf<O> : never
 
 /**
  * A retry configured once, used as a function of the effect. With `idempotency: "keyed"` it also takes a function of
@@ -381,7 +428,7 @@ export type RawTimeoutOf<O extends Config> = "none" extends O["idempotency"] ? T
  *
  * @category models
  */
-export interface Retrier<O extends Config> {
+export interface Retrier<O extends AnyConfig> {
   <A, E extends Policy.Input<O["policy"]>, R>(
     self:
       & (
@@ -424,10 +471,10 @@ export interface Retrier<O extends Config> {
  * @category running
  */
 export const make: {
-  <const O extends Config<unknown>>(config: O): Retrier<O>
-  <const O extends Config<never>>(config: O): Retrier<O>
-} = (config: Config): Retrier<never> => {
-  const { idempotency, policy } = config
+  <const O extends Config<unknown, unknown>>(config: Only<O, Config>): Retrier<O>
+  <const O extends Config<never, unknown>>(config: Only<O, Config>): Retrier<O>
+} = (config: AnyConfig): Retrier<never> => {
+  const { idempotency, policy, transience = Transience.standard } = validate.options("make.config", config)
   if (!idempotencies.includes(idempotency)) {
     throw new InvalidPolicy({
       argument: "make.idempotency",
@@ -435,7 +482,13 @@ export const make: {
       rule: `one of ${idempotencies.join(", ")}`
     })
   }
-  const settings = settingsOf("make", policy, config, idempotency === "none" ? Transience.notApplied : undefined)
+  const settings = settingsOf(
+    "make",
+    policy,
+    config,
+    ["policy", "idempotency", "transience"],
+    idempotency === "none" ? transience.notApplied : undefined
+  )
   const retrier = (
     self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect),
     options?: Pick<KeyedOptions, "key">

@@ -32,8 +32,8 @@ import type { SelfDescription } from "./Transience.ts"
  * - `Attempts`: a limit on attempts or retries is reached
  * - `End`: a list of waits has run out
  * - `Elapsed`: the next wait would pass, or has passed, the elapsed limit
- * - `Deadline`: it would pass the deadline of the caller
- * - `Budget`: the client's retry budget is empty
+ * - `Deadline`: it would pass the deadline of the caller (kept for a later release: nothing raises it yet)
+ * - `Budget`: the client's retry budget is empty (kept for a later release: nothing raises it yet)
  * - `RetryAfterTooLong`: the failing system asked for a longer wait (`hint`) than the policy allows (`max`)
  * - `Pushback`: the failing system said not to come back
  * - `Layer`: a run inside was exhausted already, and its error was mapped to this one
@@ -99,6 +99,8 @@ export interface Fields<out E = unknown> {
  */
 export const mostHistory = 10
 
+const unprinted = ["elapsed", "history", "lastCause", "lastError", "waits"]
+
 const terminal: SelfDescription = { transience: "terminal" }
 
 // Named with its type because a declaration file cannot infer what a class extends.
@@ -131,8 +133,9 @@ export class RetryExhausted<out E = unknown> extends Base<E> {
 
   constructor(fields: Fields<E>) {
     super({ ...fields, message: summary.sentence(fields), cause: fields.lastError })
-    // What an uncaught error prints stays readable: its cause shows the last error already.
-    for (const key of ["history", "lastError", "lastCause"]) Object.defineProperty(this, key, { enumerable: false })
+    // What an uncaught error prints stays readable: the sentence, its cause, and no frames, which would be the driver's.
+    Object.defineProperty(this, "stack", { value: `${this.name}: ${this.message}`, configurable: true, writable: true })
+    for (const key of unprinted) Object.defineProperty(this, key, { enumerable: false })
   }
 
   /** Terminal to whatever classifies it: layers do not multiply. */
@@ -165,7 +168,8 @@ export const schema = <E, Wire, RD, RE>(
 ): Schema.Codec<RetryExhausted<E>, Encoded<Wire>, RD, RE> => schemaOf(error, (fields) => new RetryExhausted(fields), is)
 
 /**
- * A {@link RetryExhausted} as JSON; durations are milliseconds.
+ * A {@link RetryExhausted} as the codec of {@link schema} writes it; durations are milliseconds. (What `JSON.stringify`
+ * and a JSON log show is a summary with `_id`, which cannot be read back.)
  *
  * @category schemas
  */

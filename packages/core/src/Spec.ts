@@ -39,6 +39,21 @@ export interface Fibonacci {
 }
 
 /**
+ * Waits that grow as a power of the retry's number: the delay before retry `n` (the first is 1) is
+ * `offset + base * (start + n - 1) ** exponent`, and on top of it a draw from `[0, spread * n)`.
+ *
+ * @category constructors
+ */
+export interface Polynomial {
+  readonly _tag: "Polynomial"
+  readonly base: number
+  readonly exponent: number
+  readonly start: number
+  readonly offset: number
+  readonly spread: number
+}
+
+/**
  * The same wait before every retry.
  *
  * @category constructors
@@ -246,7 +261,16 @@ export interface ByInput {
  *
  * @category models
  */
-export type Constructor = Exponential | Linear | Fibonacci | Constant | Decorrelated | Delays | Immediate | None
+export type Constructor =
+  | Exponential
+  | Linear
+  | Fibonacci
+  | Polynomial
+  | Constant
+  | Decorrelated
+  | Delays
+  | Immediate
+  | None
 
 /**
  * The specs that change one other spec.
@@ -394,6 +418,8 @@ const extent = (spec: Spec, outer: number): Extent => {
       return endless(spec.increment > 0 ? outer : Math.min(spec.base, outer))
     case "Fibonacci":
       return endless(outer)
+    case "Polynomial":
+      return endless(spec.exponent > 0 || spec.spread > 0 ? outer : Math.min(spec.offset + spec.base, outer))
     case "Constant":
       return endless(Math.min(spec.delay, outer))
     case "Decorrelated":

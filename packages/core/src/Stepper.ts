@@ -13,8 +13,9 @@ import { compile } from "./internal/stepper/compile.ts"
  * What the stepper draws from: numbers in `[0, 1)`. Effect's `Random` service is one.
  *
  * Order of draws at one failure: first the spread of a hint that is waited for (none when the hint is zero), then the
- * spec from the inside of each pipe to its outside, members of a combination left to right. `decorrelated` and each
- * jitter draw once whenever a wait comes to them. `attempts` and `recurs` are asked before anything inside them draws.
+ * spec from the inside of each pipe to its outside, members of a combination left to right. `decorrelated`, a
+ * `polynomial` with a spread and each jitter draw once whenever a wait comes to them. `attempts` and `recurs` are asked
+ * before anything inside them draws.
  *
  * @category models
  */

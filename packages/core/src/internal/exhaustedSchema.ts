@@ -3,6 +3,10 @@ import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import type { Encoded, Fields, RetryExhausted } from "../RetryExhausted.ts"
 
+const count = (least: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(least))
+
+const time = Schema.DurationFromMillis
+
 const reason = () =>
   Schema.Union([
     Schema.Struct({
@@ -10,8 +14,8 @@ const reason = () =>
     }),
     Schema.Struct({
       _tag: Schema.Literal("RetryAfterTooLong"),
-      hint: Schema.DurationFromMillis,
-      max: Schema.DurationFromMillis
+      hint: time,
+      max: time
     })
   ])
 
@@ -20,14 +24,14 @@ const wire = <E, Wire, RD, RE>(error: Schema.Codec<E, Wire, RD, RE>) =>
     _tag: Schema.Literal("RetryExhausted"),
     operation: Schema.optional(Schema.String),
     reason: reason(),
-    attempts: Schema.Int,
-    elapsed: Schema.DurationFromMillis,
-    waits: Schema.Struct({ count: Schema.Int, total: Schema.DurationFromMillis }),
+    attempts: count(1),
+    elapsed: time,
+    waits: Schema.Struct({ count: count(0), total: time }),
     history: Schema.Array(Schema.Struct({
-      attempt: Schema.Int,
+      attempt: count(1),
       error,
-      elapsed: Schema.DurationFromMillis,
-      delay: Schema.optional(Schema.DurationFromMillis)
+      elapsed: time,
+      delay: Schema.optional(time)
     })),
     lastError: error,
     policy: Schema.String,

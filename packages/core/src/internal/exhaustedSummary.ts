@@ -6,10 +6,13 @@ import { spell } from "./notation/duration.ts"
 
 const longestText = 200
 
+const controls = /\p{Cc}/gu
+
 /** One line, of bounded length, without half a character at its end. */
 const cut = (text: string): string => {
   const line = text.length > longestText ? `${text.slice(0, longestText).replace(/[\uD800-\uDBFF]$/, "")}…` : text
-  return line.replace(/\s*[\r\n]+\s*/g, " ")
+  // Line breaks would forge lines of a log, and control characters its colours.
+  return line.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ").replace(controls, "")
 }
 
 const textOf = (error: object, key: string): string => {
@@ -22,7 +25,7 @@ const errorLine = (error: unknown): string => {
   if (typeof error === "function") return "a function"
   if (!causeChain.isObject(error)) return cut(String(error))
   const kind = textOf(error, "_tag") || textOf(error, "name") || "an error"
-  const message = textOf(error, "message")
+  const message = textOf(error, "message") || textOf(error, "code")
   return cut(message === "" ? kind : `${kind}: ${message}`)
 }
 
@@ -58,7 +61,9 @@ const why = (reason: Reason): string => {
 /** What gave up, after how much, and on what. */
 export const sentence = (fields: Fields): string => {
   const { attempts, elapsed, lastError, operation, reason } = fields
-  return `${operation ?? "An operation"} gave up after ${times(attempts, "attempt")} in ${rounded(elapsed)} ` +
+  return `${cut(operation ?? "") || "An operation"} gave up after ${times(attempts, "attempt")} in ${
+    rounded(elapsed)
+  } ` +
     `(${why(reason)}). Last error: ${errorLine(lastError)}`
 }
 
@@ -81,7 +86,7 @@ export const report = (fields: Fields): string => {
 
 /** The fields for a structured log: plain, bounded, durations in milliseconds. */
 export const json = (fields: Fields): unknown => ({
-  _tag: "RetryExhausted",
+  _id: "RetryExhausted",
   message: sentence(fields),
   operation: fields.operation,
   reason: fields.reason._tag,

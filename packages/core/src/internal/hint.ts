@@ -2,6 +2,8 @@
  * What the failing system said of the wait, as an error carries it (rule R7).
  */
 import * as Duration from "effect/Duration"
+import * as Headers from "effect/http/Headers"
+import * as Result from "effect/Result"
 import type { Hint } from "../Transience.ts"
 import * as causeChain from "./causeChain.ts"
 import * as selfDescription from "./transience/selfDescription.ts"
@@ -35,7 +37,28 @@ const moment = (value: object): Hint | undefined => {
 
 const ofObject = (error: object): Hint | undefined => {
   const description = selfDescription.get(error)
-  return description && property(description) || property(error)
+  return description && property(description) || property(error) || header(error)
+}
+
+const longestHeader = 100
+
+/** The `Retry-After` of a response that an error carries (RFC 9110, 10.2.3), in a record or in fetch's `Headers`. */
+const header = (error: object): Hint | undefined => {
+  const response = causeChain.get(error, "response")
+  const headers = causeChain.isObject(response) ? causeChain.get(response, "headers") : undefined
+  if (!causeChain.isObject(headers)) return undefined
+  const text = "get" in headers && typeof headers.get === "function"
+    ? headers.get("retry-after")
+    : causeChain.get(headers, "retry-after")
+  if (typeof text !== "string") return undefined
+  // Digits without end are a wait without end, and not worth counting.
+  if (text.length > longestHeader) return /^\s*\d+\s*$/.test(text) ? { _tag: "After", millis: Infinity } : undefined
+  const parsed = Headers.parseRetryAfter(text)
+  if (Result.isFailure(parsed)) return undefined
+  const wait = parsed.success
+  return wait._tag === "Duration"
+    ? { _tag: "After", millis: bounded(Duration.toMillis(wait.duration)) }
+    : { _tag: "At", epochMillis: wait.dateTime.epochMilliseconds }
 }
 
 const property = (self: object): Hint | undefined => {

@@ -7,6 +7,7 @@ interface Marked {
 
 interface Wrapping {
   readonly cause?: unknown
+  readonly errors?: unknown
   readonly reason?: unknown
 }
 
@@ -25,15 +26,28 @@ export const isExhausted = (u: unknown): boolean => {
 
 const wraps = (error: object): boolean => {
   try {
-    const { cause, reason } = error as Wrapping // Read, not trusted.
-    return cause !== undefined || reason !== undefined
+    const { cause, errors, reason } = error as Wrapping // Read, not trusted.
+    return cause !== undefined || reason !== undefined || errors !== undefined || Array.isArray(error)
   } catch {
     return true
   }
 }
 
-const found = (inner: object): true | undefined => isExhausted(inner) ? true : undefined
+const longestList = 100
 
-/** Whether an error was made from a `RetryExhausted`, however deep it lies among its causes. */
+/** The errors that came together: an array of them, or those of an `AggregateError`. */
+const together = (error: object): ReadonlyArray<unknown> => {
+  const list = Array.isArray(error) ? error : causeChain.get(error, "errors")
+  return Array.isArray(list) ? list.slice(0, longestList) : []
+}
+
+const found = (inner: object): true | undefined =>
+  isExhausted(inner) || together(inner).some((error) => isExhausted(error) || causeChain.find(error, member) === true)
+    ? true
+    : undefined
+
+const member = (inner: object): true | undefined => isExhausted(inner) ? true : undefined
+
+/** Whether an error was made from a `RetryExhausted`, among its causes or among the errors that it stands for. */
 export const hidesExhausted = (error: unknown): boolean =>
   causeChain.isObject(error) && wraps(error) && causeChain.find(error, found) === true

@@ -92,6 +92,12 @@ const PolicyPrototype = Object.assign(Object.create(schedulePrototype), {
 
 export const isPolicy = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
 
+/** The specs inside were frozen when their policies were made. */
+const freeze = (spec: Spec.Spec): Spec.Spec => {
+  for (const value of Object.values(spec)) if (Array.isArray(value)) Object.freeze(value)
+  return Object.freeze(spec)
+}
+
 const mostNodes = 10_000
 const mostNested = 1_000
 
@@ -123,5 +129,6 @@ export const make = <P extends Any = never>(
     stepper: undefined
   }
   Object.defineProperty(policy, TypeId, { value: inside })
-  return Object.assign(policy, scheduleOf(() => policy), { spec })
+  // What runs is compiled once, so what is read must not change either.
+  return Object.assign(policy, scheduleOf(() => policy), { spec: freeze(spec) })
 }

@@ -10,7 +10,7 @@ import type { Attempt as AttemptInfo, RetryEvent } from "../Retry.ts"
 import * as RetryExhausted from "../RetryExhausted.ts"
 import * as Stepper from "../Stepper.ts"
 import { format } from "./notation/format.ts"
-import { isExhausted } from "./layer.ts"
+import { hidesExhausted, isExhausted } from "./layer.ts"
 import type { Any } from "./policy.ts"
 import { millisSince } from "./time.ts"
 
@@ -103,7 +103,8 @@ const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined
   return reasons[0] as Cause.Fail<unknown> | undefined // The loop has just shown that it is one.
 }
 
-const isExhaustion = (reason: Cause.Reason<unknown>): boolean => reason._tag === "Fail" && isExhausted(reason.error)
+const isExhaustion = (reason: Cause.Reason<unknown>): boolean =>
+  reason._tag === "Fail" && (isExhausted(reason.error) || hidesExhausted(reason.error))
 
 const published = ({ delay, elapsed, ...entry }: Entry): RetryExhausted.Failed => ({
   ...entry,
@@ -164,29 +165,52 @@ const waitFor = (run: Run, delay: number): AnyEffect => {
   return Effect.flatMap(delay === 0 ? Effect.yieldNow : run.clock.sleep(Duration.millis(delay)), () => wake(run))
 }
 
+/** What a function of the options returns; a defect that names the function where that is no effect. */
+const called = <A>(
+  option: string,
+  run: Run,
+  f: () => Effect.Effect<A, never, unknown>
+): Effect.Effect<A, never, unknown> => {
+  const returned = f()
+  return Effect.isEffect(returned) ? returned : Effect.die(
+    new TypeError(
+      `The option "${option}" of ${run.settings.name ?? "a run"} must return an Effect, got ${typeof returned}`
+    )
+  )
+}
+
+/** Gives up when the functions of the options took so long that the wait would now pass the elapsed limit. */
+const inTime = (run: Run, error: unknown, delay: number, next: () => AnyEffect): AnyEffect => {
+  run.elapsed = millisSince(run.clock, run.startedAt)
+  if (run.elapsed + delay <= run.state.limit) return next()
+  remember(run, error, undefined)
+  return giveUp(run, "Elapsed")
+}
+
 /** What `when` and `onRetry` have to say before the wait; a budget is withdrawn between them. */
 const granted = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: number): AnyEffect => {
   const { name, onRetry } = run.settings
   const when = run.timedOut ? undefined : run.settings.when
-  if (when === undefined && onRetry === undefined) {
+  const sleep = () => {
     remember(run, error, delay)
     return waitFor(run, delay)
   }
-  // The types of `Retry.run` have checked that the functions can read the error.
-  const asked = when === undefined ? Effect.succeed(true) : when(error as never)
-  return Effect.flatMap(asked, (yes) => {
-    if (!yes) return Effect.failCause(cause)
-    remember(run, error, delay)
-    if (onRetry === undefined) return waitFor(run, delay)
+  const announce = () => {
+    if (onRetry === undefined) return sleep()
     const event = {
       name,
       attempt: run.attempt,
+      // The types of `Retry.run` have checked that the functions can read the error.
       error: error as never,
       elapsed: Duration.millis(run.elapsed),
       delay: Duration.millis(delay)
     }
-    return Effect.flatMap(onRetry(event), () => waitFor(run, delay))
-  })
+    return Effect.flatMap(called("onRetry", run, () => onRetry(event)), () => inTime(run, error, delay, sleep))
+  }
+  return when === undefined ? announce() : Effect.flatMap(
+    called("when", run, () => when(error as never)), // As above.
+    (yes) => yes === true ? inTime(run, error, delay, announce) : Effect.failCause(cause)
+  )
 }
 
 /** Rule R2: what comes after a failed attempt. */

@@ -2,17 +2,16 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import { InvalidPolicy } from "../InvalidPolicy.ts"
 
-const isDuration = "a finite duration"
+const parsed = (value: Duration.Input): Option.Option<number> =>
+  // `Duration.millis(NaN)` is zero, so a number is looked at as it is.
+  typeof value === "number" ? Option.some(value) : Option.map(Duration.fromInput(value), Duration.toMillis)
 
 /** Milliseconds of a duration that is finite and at least `least` milliseconds. */
 export const duration = (argument: string, value: Duration.Input, least: number): number => {
-  // `Duration.millis(NaN)` is zero, so a number is looked at before Effect reads it.
-  const parsed = typeof value === "number" ? Option.some(Duration.millis(value)) : Duration.fromInput(value)
-  const millis = typeof value === "number"
-    ? value
-    : Option.match(parsed, { onNone: () => NaN, onSome: Duration.toMillis })
-  if (Number.isFinite(millis) && millis >= least) return millis
-  throw new InvalidPolicy({ argument, value, rule: `${isDuration} of at least ${least} ms` })
+  const millis = parsed(value)
+  if (Option.isNone(millis)) throw new InvalidPolicy({ argument, value, rule: "a duration such as \"500 millis\"" })
+  if (Number.isFinite(millis.value) && millis.value >= least) return millis.value
+  throw new InvalidPolicy({ argument, value, rule: `a finite duration of at least ${least} ms` })
 }
 
 /** An integer of at least `least`. */
@@ -25,6 +24,12 @@ export const integer = (argument: string, value: number, least: number): number 
 export const number = (argument: string, value: number, least: number): number => {
   if (Number.isFinite(value) && value >= least) return value
   throw new InvalidPolicy({ argument, value, rule: `a finite number of at least ${least}` })
+}
+
+/** An object of options. */
+export const options = <O extends object>(argument: string, value: O): O => {
+  if (typeof value === "object" && value !== null) return value
+  throw new InvalidPolicy({ argument, value, rule: "an object of options" })
 }
 
 /** A list with something in it; what a hole stands for is `undefined`. */

@@ -1,4 +1,4 @@
-import type * as Spec from "../../Spec.ts"
+import * as Spec from "../../Spec.ts"
 import * as duration from "./duration.ts"
 
 const several = (words: ReadonlyArray<string>, last: string): string =>
@@ -8,6 +8,18 @@ const counted = (n: number, word: string, plural: string): string => `${n} ${n =
 
 const growth = (factor: number): string =>
   factor === 1 ? "" : factor === 2 ? ", doubling" : factor === 3 ? ", tripling" : `, times ${factor} each`
+
+const polynomial = ({ base, exponent, offset, spread, start }: Spec.Polynomial): string => {
+  const first = start === 1 ? "" : ` (the first is ${start})`
+  const power = exponent === 1 ? "" : ` to the power of ${exponent}`
+  return [
+    exponent === 0
+      ? `waits of ${duration.spell(base)}`
+      : `waits grow as ${duration.spell(base)} times the retry's number${first}${power}`,
+    ...(offset === 0 ? [] : [`plus ${duration.spell(offset)}`]),
+    ...(spread === 0 ? [] : [`plus a draw from zero to ${duration.spell(spread)} for each retry so far`])
+  ].join(", ")
+}
 
 const waits = (spec: Spec.Constructor | Spec.Combination): string => {
   switch (spec._tag) {
@@ -21,6 +33,8 @@ const waits = (spec: Spec.Constructor | Spec.Combination): string => {
         : `waits grow from ${duration.spell(spec.base)} by ${duration.spell(spec.increment)} each`
     case "Fibonacci":
       return `waits grow from ${duration.spell(spec.base)} as the Fibonacci numbers`
+    case "Polynomial":
+      return polynomial(spec)
     case "Constant":
       return `waits of ${duration.spell(spec.delay)}`
     case "Decorrelated":
@@ -62,22 +76,21 @@ const inner = (spec: Spec.Spec): string => {
   const limits: Array<string> = []
   const shape = [waits(current)]
   const conditions: Array<string> = []
+  const least = { Attempts: Infinity, Recurs: Infinity, Within: Infinity, Capped: Infinity }
+  for (const stage of stages) {
+    // Of several limits of a kind the smallest is the one that counts.
+    if (stage._tag === "Attempts" || stage._tag === "Capped") least[stage._tag] = Math.min(least[stage._tag], stage.max)
+    if (stage._tag === "Recurs") least.Recurs = Math.min(least.Recurs, stage.retries)
+    if (stage._tag === "Within") least.Within = Math.min(least.Within, stage.duration)
+  }
+  if (least.Attempts < Infinity) limits.push(`up to ${counted(least.Attempts, "attempt", "attempts")}`)
+  if (least.Recurs < Infinity) limits.push(`up to ${counted(least.Recurs, "retry", "retries")} of its own`)
+  if (least.Within < Infinity) limits.push(`no retry later than ${duration.spell(least.Within)} after the start`)
+  if (least.Capped < Infinity) shape.push(`at most ${duration.spell(least.Capped)}`)
   for (const stage of stages) {
     switch (stage._tag) {
-      case "Attempts":
-        limits.push(`up to ${counted(stage.max, "attempt", "attempts")}`)
-        break
-      case "Recurs":
-        limits.push(`up to ${counted(stage.retries, "retry", "retries")} of its own`)
-        break
-      case "Within":
-        limits.push(`no retry later than ${duration.spell(stage.duration)} after the start`)
-        break
       case "Unlimited":
-        limits.push("without an end, on purpose")
-        break
-      case "Capped":
-        shape.push(`at most ${duration.spell(stage.max)}`)
+        if (!Spec.hasEnd(spec)) limits.push("without an end, on purpose")
         break
       case "Jittered":
         shape.push(jitter(stage))

@@ -14,6 +14,16 @@ const group = (head: string, members: ReadonlyArray<string>): string => `${head}
 const jitter = ({ max, min }: Spec.Jittered): string =>
   min === 0 && max === 1 ? "jitter" : min === 0.5 && max === 1 ? "jitter(equal)" : `jitter(${min}, ${max})`
 
+/** What is not its default stands by its name. */
+const polynomial = ({ base, exponent, offset, spread, start }: Spec.Polynomial): string =>
+  call("polynomial", [
+    duration.write(base),
+    ...(exponent === 2 ? [] : [String(exponent)]),
+    ...(start === 1 ? [] : [`start: ${start}`]),
+    ...(offset === 0 ? [] : [`offset: ${duration.write(offset)}`]),
+    ...(spread === 0 ? [] : [`spread: ${duration.write(spread)}`])
+  ])
+
 /** The own part of a combinator, without what stands before it in the pipe. */
 const stage = (spec: Spec.Combinator): string => {
   switch (spec._tag) {
@@ -51,6 +61,8 @@ const head = (spec: Spec.Constructor | Spec.Combination): string => {
       ])
     case "Fibonacci":
       return call("fibonacci", [duration.write(spec.base)])
+    case "Polynomial":
+      return polynomial(spec)
     case "Constant":
       return call("constant", [duration.write(spec.delay)])
     case "Decorrelated":

@@ -28,6 +28,7 @@ export type Builders = Pick<
   | "max"
   | "min"
   | "none"
+  | "polynomial"
   | "recurs"
   | "unlimited"
   | "untilInput"
@@ -166,6 +167,14 @@ const named = (reader: Reader, { start, value }: Token): Test => {
   )
 }
 
+const meant = <A>(token: Token, words: Readonly<Record<string, A>>, what: string): A => {
+  if (token.kind === "word" && Object.hasOwn(words, token.value)) return words[token.value]!
+  const known = Object.keys(words)
+  return token.kind === "word"
+    ? fail(token, `${show(token)} is no ${what}; known are ${known.join(", ")}`, nearest(token.value, known))
+    : fail(token, `expected a ${what} here, found ${show(token)}`)
+}
+
 const deepest = 1_000
 
 /** What stands between the brackets of a combination, separated by semicolons. */
@@ -200,6 +209,34 @@ const byInput = (reader: Reader, token: Token): Any => {
   )
 }
 
+/** What may stand by its name in a polynomial. */
+const settings: Readonly<Record<"start" | "offset" | "spread", (reader: Reader) => number>> = {
+  start: number,
+  offset: duration,
+  spread: duration
+}
+
+const polynomial = (reader: Reader): Any => {
+  expectMark(reader, "(")
+  const base = duration(reader)
+  let exponent: number | undefined
+  const found: Partial<Record<string, number>> = {}
+  while (isMark(reader.token, ",")) {
+    advance(reader)
+    if (reader.token.kind === "number" && exponent === undefined && Object.keys(found).length === 0) {
+      exponent = number(reader)
+      continue
+    }
+    const label = advance(reader)
+    const setting = meant(label, settings, "setting of a polynomial")
+    if (Object.hasOwn(found, label.value)) fail(label, `${label.value} is given twice`)
+    expectMark(reader, ":")
+    found[label.value] = setting(reader)
+  }
+  expectMark(reader, ")")
+  return reader.policies.polynomial(base, exponent, found)
+}
+
 type Word = (reader: Reader, token: Token) => Any
 
 const starts: Readonly<Record<string, Word>> = {
@@ -219,6 +256,7 @@ const starts: Readonly<Record<string, Word>> = {
     return reader.policies.linear(base!, increment)
   },
   fibonacci: (reader) => reader.policies.fibonacci(one(reader, duration)),
+  polynomial,
   constant: (reader) => reader.policies.constant(one(reader, duration)),
   decorrelated: (reader) => {
     const [base, cap] = args(reader, duration, 2, 2)
@@ -280,14 +318,6 @@ const stages: Readonly<Record<string, Stage>> = {
   retryAfter: (reader, self) =>
     reader.policies.honoringRetryAfter(self, isMark(reader.token, "(") ? { max: one(reader, duration) } : {}),
   unlimited: (reader, self) => reader.policies.unlimited(self)
-}
-
-const meant = <A>(token: Token, words: Readonly<Record<string, A>>, what: string): A => {
-  if (token.kind === "word" && Object.hasOwn(words, token.value)) return words[token.value]!
-  const known = Object.keys(words)
-  return token.kind === "word"
-    ? fail(token, `${show(token)} is no ${what}; known are ${known.join(", ")}`, nearest(token.value, known))
-    : fail(token, `expected a ${what} here, found ${show(token)}`)
 }
 
 const policy = (reader: Reader): Any => {

@@ -29,6 +29,8 @@ const node = (context: Context, spec: Spec.Spec, cap: number): Node => {
       return waits.linear(context, spec, cap)
     case "Fibonacci":
       return waits.fibonacci(context, spec, cap)
+    case "Polynomial":
+      return waits.polynomial(context, spec, cap)
     case "Constant":
       return waits.constant(spec, cap)
     case "Decorrelated":

@@ -1,3 +1,4 @@
+import * as Predicate from "effect/Predicate"
 import { PredicateError } from "../../PredicateError.ts"
 import type { Decision, Failure, Source, State } from "../../Stepper.ts"
 
@@ -56,6 +57,9 @@ export const nextPredicate = (context: Context, name: string): Accepts => {
     if (typeof answer === "boolean") return answer
     // What an asynchronous predicate comes to is nobody's, and must not end the process.
     Promise.resolve(answer).catch(() => {})
-    throw new PredicateError(name, input, `must return a boolean, and returned ${typeof answer}`)
+    const returned = Predicate.isPromiseLike(answer)
+      ? "a Promise: a decision that takes time is `when`, an option of the run"
+      : typeof answer
+    throw new PredicateError(name, input, `must return a boolean, and returned ${returned}`)
   }
 }

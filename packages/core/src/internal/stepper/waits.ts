@@ -27,6 +27,16 @@ export const fibonacci = (context: Context, { base }: Spec.Fibonacci, cap: numbe
   })
 }
 
+export const polynomial = (context: Context, spec: Spec.Polynomial, cap: number): Node => {
+  const { base, exponent, offset, spread, start } = spec
+  const n = slot(context, 0)
+  return waits((state, _, __, random) => {
+    const retries = state.slots[n]!++
+    const delay = offset + base * Math.pow(start + retries, exponent)
+    return clamp(spread > 0 ? delay + spread * draw(random) * (retries + 1) : delay, cap)
+  })
+}
+
 export const decorrelated = (context: Context, spec: Spec.Decorrelated, outerCap: number): Node => {
   const cap = clamp(spec.cap, outerCap)
   const base = clamp(spec.base, cap)

@@ -1,0 +1,61 @@
+/**
+ * `reprise import`: policies that a team already has, in the notation.
+ */
+import * as Effect from "effect/Effect"
+import * as Argument from "effect/cli/Argument"
+import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
+import { refuse } from "../Ending.ts"
+import type { Imported, Importer } from "../importers/Imported.ts"
+import { json, type Paint, print, printJson } from "../output.ts"
+import { readText } from "../readText.ts"
+
+const kinds = ["grpc", "envoy", "temporal", "aws"] as const
+
+const importers: Readonly<Record<typeof kinds[number], () => Promise<Importer>>> = {
+  grpc: async () => (await import("../importers/grpc.ts")).grpc,
+  envoy: async () => (await import("../importers/envoy.ts")).envoy,
+  temporal: async () => (await import("../importers/temporal.ts")).temporal,
+  aws: async () => (await import("../importers/aws.ts")).aws
+}
+
+const shown = (paint: Paint, { at, policy, unmapped }: Imported): string =>
+  [
+    `${paint("dim", `${at}:`)} ${paint("bold", policy)}`,
+    ...unmapped.map(({ field, reason, value }) =>
+      `  ${paint("yellow", "not in it")}: ${field} = ${JSON.stringify(value)} (${reason})`
+    )
+  ].join("\n")
+
+export const importPolicy = Command.make(
+  "import",
+  {
+    from: Flag.Literals("from", kinds).pipe(
+      Flag.withDescription(
+        "gRPC service config (JSON), Envoy retry_policy (JSON or YAML), Temporal RetryPolicy (JSON), AWS shared config"
+      )
+    ),
+    file: Argument.Path("file", { pathType: "file" }).pipe(Argument.withDescription("The file to read")),
+    json
+  },
+  Effect.fnUntraced(function* (options) {
+    const text = yield* readText(options.file)
+    const importer = yield* Effect.promise(importers[options.from])
+    const imported = yield* Effect.mapError(
+      Effect.fromResult(importer(text)),
+      (problem) => refuse(`${options.file}: ${problem}`)
+    )
+    yield* options.json
+      ? printJson(imported)
+      : print((paint) => imported.map((_) => shown(paint, _)).join("\n"))
+  })
+).pipe(
+  Command.withShortDescription("Read the retry policies of another system"),
+  Command.withDescription(
+    "Writes the retry policies of another system in the notation, and lists what has no equivalent there."
+  ),
+  Command.withExamples([
+    { command: "reprise import --from envoy route.yaml", description: "From an Envoy route" },
+    { command: "reprise import --from aws ~/.aws/config", description: "From an AWS shared config" }
+  ])
+)

@@ -1,0 +1,70 @@
+/**
+ * What is worth a second look in a policy, however long it takes.
+ */
+import * as Plan from "@reprise/core/Plan"
+import * as Policy from "@reprise/core/Policy"
+import * as Spec from "@reprise/core/Spec"
+import * as Result from "effect/Result"
+import { spell } from "./durations.ts"
+
+export type Kind = "no-end" | "no-jitter" | "no-cap" | "immediate"
+
+/** Why it matters, and what to do. */
+export interface Finding {
+  readonly finding: Kind
+  readonly reason: string
+  /** The flag of `reprise check` that allows it. */
+  readonly allow: `--allow-${Kind}`
+}
+
+const hour = 3_600_000
+/** Of a longer policy the first retries are looked at. */
+const mostAttempts = 1_000
+
+const delaysOf = (policy: Policy.Any): ReadonlyArray<Plan.Delay> => {
+  const plan = Result.orElse(Plan.of(policy), () => Plan.of(Policy.attempts(policy, mostAttempts)))
+  return Result.isSuccess(plan) ? plan.success.delays : []
+}
+
+const noEnd = ({ spec }: Policy.Any): string | undefined =>
+  Spec.hasEnd(spec)
+    ? undefined
+    : "it has no end: while the other side is down, calls pile up; add attempts(n) or within(duration)"
+
+const noJitter = (delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+  const fixed = delays.find(({ max, min }) => max > 0 && min === max)
+  return fixed === undefined
+    ? undefined
+    : `retry ${fixed.retry} comes after ${spell(fixed.max)} in every client: those that fail together ` +
+      "return together; add jitter"
+}
+
+const noCap = ({ spec }: Policy.Any, delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+  if (Spec.largestDelay(spec) !== Infinity) return undefined
+  const long = delays.find(({ max }) => max > hour)
+  if (long === undefined && Spec.hasEnd(spec)) return undefined
+  return long === undefined
+    ? "its waits grow past an hour, as nothing caps them; add cap(duration)"
+    : `retry ${long.retry} can wait ${spell(long.max)}, as nothing caps the growth; add cap(duration)`
+}
+
+const immediate = (delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+  const count = delays.filter(({ max }) => max === 0).length
+  return count > 1
+    ? `${count} retries come without any wait: one may catch a lost connection, more only add load`
+    : undefined
+}
+
+/** The findings of a policy, gravest first. */
+export const find = (policy: Policy.Any): ReadonlyArray<Finding> => {
+  const delays = delaysOf(policy)
+  const found: ReadonlyArray<readonly [Kind, string | undefined]> = [
+    ["no-end", noEnd(policy)],
+    ["no-jitter", noJitter(delays)],
+    ["no-cap", noCap(policy, delays)],
+    ["immediate", immediate(delays)]
+  ]
+  return found.flatMap(([finding, reason]) =>
+    reason === undefined ? [] : [{ finding, reason, allow: `--allow-${finding}` as const }]
+  )
+}
