@@ -120,7 +120,7 @@ describe("Plan.of", () => {
   it("a policy without an end says so, with the first ten waits and no other number", () => {
     const plan = of(Policy.constant("1 second").pipe(Policy.unlimited), { attemptTimeout: 100 })
     expect(plan._tag).toBe("Unlimited")
-    expect(Object.keys(plan)).toEqual(["_tag", "policy", "description", "attemptTimeout", "delays"])
+    expect(Object.keys(plan)).toEqual(["_tag", "policy", "description", "attemptTimeout", "uncountedHint", "delays"])
     expect(plan.delays.map((_) => _.max)).toEqual(Array.from({ length: 10 }, () => 1000))
     expect(Plan.toJson(plan)).toMatchObject({
       attempts: null,

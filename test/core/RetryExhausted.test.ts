@@ -123,7 +123,7 @@ describe("RetryExhausted: what an engineer on call reads", () => {
         Retry.run(Policy.standard.pipe(Policy.honoringRetryAfter()))
       ).exit
     )
-    expect(inspect(hinted)).toContain("told to wait 1 h, at most 1 m allowed")
+    expect(inspect(hinted)).toContain("told to wait 1 h, at most 1 min allowed")
     expect(inspect(hinted)).toContain("asked to come back at 1970-01-01T01:00:00.000Z")
   })
 

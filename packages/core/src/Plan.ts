@@ -102,6 +102,11 @@ interface Shape {
   readonly description: string
   /** The attempt timeout that the plan was made with. */
   readonly attemptTimeout: number | undefined
+  /**
+   * The longest hint that the policy follows, where the plan was made without hints: each would come on top of what it
+   * says. `undefined` where the policy follows none, or the plan counts them. {@link fits} counts them by itself.
+   */
+  readonly uncountedHint: number | undefined
   /** The waits before the retries, in their order. */
   readonly delays: ReadonlyArray<Delay>
 }
@@ -197,8 +202,8 @@ const guarded = <A>(compute: () => A): Result.Result<A, PlanTooLarge | InvalidPo
  *
  * Bounds hold for every run in which attempts take between no time and the attempt timeout. One case is weaker: a
  * `within` inside `concat`, `min` or `byInput` chooses by time what comes next. There `worstCase` holds for every
- * kind of failure, and the other bounds are what the shortest, the longest and some thousand drawn runs came to whose attempts took no time. Fails with `PlanTooLarge` above 10,000 attempts and with `InvalidPolicy` for a
- * bad option.
+ * kind of failure, and the other bounds are what the shortest, the longest and some thousand drawn runs came to whose
+ * attempts took no time. Fails with `PlanTooLarge` above 10,000 attempts and with `InvalidPolicy` for a bad option.
  *
  * ```ts
  * import { Plan, Policy } from "@reprise/core"

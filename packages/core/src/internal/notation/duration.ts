@@ -18,5 +18,5 @@ export const write = (millis: number): string => {
   return seconds >= 1 && seconds * 1000 === millis && String(seconds).length <= 6 ? `${seconds}s` : `${millis}ms`
 }
 
-/** The same with a space before the unit, for sentences. */
-export const spell = (millis: number): string => write(millis).replace(/[a-z]+$/, " $&")
+/** The same for sentences: with a space before the unit, and minutes that nobody takes for metres. */
+export const spell = (millis: number): string => write(millis).replace(/[a-z]+$/, " $&").replace(/ m$/, " min")

@@ -53,7 +53,9 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
   const attemptTimeout = optionalDuration("plan.attemptTimeout", options.attemptTimeout, 1)
   const hint = optionalDuration("plan.hint", options.hint, 0)
   const { kind, stepper, unhurried } = subject(policy, options.input, hint)
-  const shape = { policy: format(spec), description: describe(spec), attemptTimeout }
+  const counted = hint !== undefined || options.input !== undefined
+  const uncountedHint = counted ? undefined : stepper.hintLimit
+  const shape = { policy: format(spec), description: describe(spec), attemptTimeout, uncountedHint }
   const timing = { limit: Spec.elapsedLimit(spec), timeout: attemptTimeout ?? 0 }
   const worstCase = (lastStart: number) => attemptTimeout === undefined ? undefined : lastStart + attemptTimeout
   // Where an elapsed limit chooses between policies, a run that waits longer may get further.

@@ -36,12 +36,16 @@ const worstCase = ({ attemptTimeout, worstCase }: Exclude<Plan.Plan, Plan.Unlimi
     ? "Worst case: unknown, as an attempt has no timeout"
     : `Worst case: ${spell(worstCase)}, with attempts of up to ${spell(attemptTimeout)}`
 
+const hints = ({ uncountedHint }: Plan.Plan): ReadonlyArray<string> =>
+  uncountedHint === undefined ? [] : [`Not counted: hints, which are followed up to ${spell(uncountedHint)} each`]
+
 /** What a plan comes to, in a few lines. */
 export const summary = (plan: Plan.Plan): ReadonlyArray<string> => {
   const first = attempts(plan) + longest(plan)
-  return plan._tag === "Unlimited"
-    ? [first, "Worst case: none, and no limit to the load while calls fail"]
-    : [first, total(plan.total), worstCase(plan), `Load when every call fails: ${times(plan.amplification)}`]
+  const rest = plan._tag === "Unlimited"
+    ? ["Worst case: none, and no limit to the load while calls fail"]
+    : [total(plan.total), worstCase(plan), `Load when every call fails: ${times(plan.amplification)}`]
+  return [first, ...rest, ...hints(plan)]
 }
 
 /** So many of the delays that a chart can show them: evenly chosen, the last among them. */
