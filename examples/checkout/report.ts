@@ -18,8 +18,6 @@ export interface Line {
 
 export const heading = (text: string): string => styleText("bold", text)
 
-const plural = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" : "s"}`
-
 const spell = (millis: number): string =>
   millis < 999.5 ? `${Math.round(millis)} ms` : `${(millis / 1000).toFixed(2)} s`
 
@@ -69,7 +67,7 @@ const outcome = ({ charges, outcome }: Line): string => {
 
 const notable = (line: Line): boolean => line.attempts > 1 || line.charges !== 1
 
-/** The orders that something happened to. */
+/** The orders that something happened to, and how many others there are. */
 export const table = (lines: ReadonlyArray<Line>): string => {
   const rows = lines.filter(notable).map((line) => ({
     order: line.order.id,
@@ -80,10 +78,13 @@ export const table = (lines: ReadonlyArray<Line>): string => {
   const width = Math.max(5, ...rows.map((_) => _.waits.length))
   const print = (order: string, attempts: string, waits: string, outcome: string) =>
     `  ${order.padEnd(5)}  ${attempts.padStart(8)}  ${waits.padEnd(width)}  ${outcome}`
+  const uneventful = lines.length - rows.length
   return [
+    heading(
+      `${rows.length} of ${lines.length} orders, those with a story; charged at the first attempt: the other ${uneventful}`
+    ),
     styleText("dim", print("order", "attempts", "waits", "outcome")),
-    ...rows.map((_) => print(_.order, _.attempts, _.waits, _.outcome)),
-    `  … and ${plural(lines.length - rows.length, "order")} charged at the first attempt`
+    ...rows.map((_) => print(_.order, _.attempts, _.waits, _.outcome))
   ].join("\n")
 }
 
@@ -114,11 +115,11 @@ export const interruption = (_: Totals): string =>
   `\n\nInterrupted after ${_.requests} requests: ${_.charged} orders charged, ${doubleCharges(_.doubleCharges)}`
 
 /** Many runs of the policy, and whether every wait lies within its bounds. */
-export const rehearsal = ({ bounds, runs, took, waits }: Rehearsal): string => {
+export const rehearsal = ({ retries, runs, took }: Rehearsal): string => {
   const range = (list: ReadonlyArray<number>) => `${spell(Math.min(...list))} to ${spell(Math.max(...list))}`
-  const all = waits.flat()
-  const within = waits.flatMap((list, index) =>
-    list.filter((wait) => wait >= bounds[index]!.lowest && wait <= bounds[index]!.highest)
+  const all = retries.flatMap(({ waits }) => waits)
+  const within = retries.flatMap(({ highest, lowest, waits }) =>
+    waits.filter((wait) => wait >= lowest && wait <= highest)
   )
   const print = (retry: string, after: string, drawn: string, allowed: string) =>
     `  ${retry.padEnd(5)}  ${after.padEnd(14)}  ${drawn.padEnd(16)}  ${allowed}`
@@ -126,8 +127,8 @@ export const rehearsal = ({ bounds, runs, took, waits }: Rehearsal): string => {
   return [
     heading(`The same policy in virtual time, ${runs} runs`),
     styleText("dim", print("retry", "after", "waits", "bounds of the policy")),
-    ...bounds.map(({ after, highest, lowest }, index) =>
-      print(String(index + 1), after, range(waits[index]!), range([lowest, highest]))
+    ...retries.map(({ after, highest, lowest, waits }, index) =>
+      print(String(index + 1), after, range(waits), range([lowest, highest]))
     ),
     styleText(
       within.length === all.length ? "green" : "red",

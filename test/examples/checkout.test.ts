@@ -62,9 +62,10 @@ const settles = (run: () => Run) => {
     assert.strictEqual(requests(run()), 60 + retries(run()))
   })
 
-  it("shows every order that something happened to", () => {
+  it("shows every order that something happened to, and says how many others there are", () => {
     const rows = run().stdout.match(/^ {2}\d{5} +\d+ {2}/gm) ?? []
-    assert.strictEqual(rows.length + number(run(), /and (\d+) orders charged at the first attempt/), 60)
+    assert.strictEqual(number(run(), /^(\d+) of 60 orders, those with a story;/m), rows.length)
+    assert.strictEqual(number(run(), /; charged at the first attempt: the other (\d+)$/m), 60 - rows.length)
   })
 
   it("prints no control characters where there is no terminal", () => {
@@ -93,6 +94,26 @@ describe("checkout", () => {
 
     it("says what gave up", () => {
       assert.match(policy.stdout, /\d{5} {2}charge gave up after 5 attempts .*Unavailable/)
+    })
+
+    it.each([
+      // The policy doubles from 100 ms, drawn from zero: 100, 200, 400, 800 ms.
+      [1, "ConnectionLost", 0, 100],
+      // The second that was asked for, plus the wait of the policy's own, plus a spread of at most a tenth of the second.
+      [2, "Throttled", 1000, 1000 + 200 + 100],
+      [3, "Unavailable", 0, 400],
+      [4, "Unavailable", 0, 800]
+    ])("waits at retry %i, after %s, between %i and %i ms in virtual time", (retry, after, lowest, highest) => {
+      const range = "([\\d.]+) (m?s) to ([\\d.]+) (m?s)"
+      const row = new RegExp(`^ {2}${retry} +${after} +${range} +${range}$`, "m").exec(policy.stdout)
+      assert(row !== null, policy.stdout)
+      const millis = (index: number) => Number(row[index]) * (row[index + 1] === "s" ? 1000 : 1)
+      assert.deepEqual([millis(5), millis(7)], [lowest, highest])
+      assert.isAtLeast(millis(1), lowest)
+      assert.isAtMost(millis(3), highest)
+      // Of 100 draws some come near either end.
+      assert.isBelow(millis(1), lowest + (highest - lowest) / 4)
+      assert.isAbove(millis(3), highest - (highest - lowest) / 4)
     })
 
     it("keeps within the policy's bounds in virtual time", () => {

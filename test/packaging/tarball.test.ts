@@ -16,6 +16,8 @@ const write = (path: string, content: unknown) =>
 describe("the tarballs, installed by npm", () => {
   let packages: ReadonlyArray<Packed>
   let specifiers: ReadonlyArray<string>
+  /** The README's first example. */
+  let code: ReadonlyArray<string>
 
   beforeAll(() => {
     packages = pack(project)
@@ -36,7 +38,8 @@ describe("the tarballs, installed by npm", () => {
     const example = find("README.md", readFileSync("README.md", "utf8")).blocks.find(({ language }) =>
       language === "ts"
     )
-    write("example.ts", example?.code.join("\n") ?? "")
+    code = example?.code ?? []
+    write("example.ts", code.join("\n"))
   })
 
   afterAll(() => rmSync(project, { recursive: true, force: true }))
@@ -66,10 +69,11 @@ describe("the tarballs, installed by npm", () => {
       ["22", join(project, "node_modules", node22, "bin", "node")],
       ["24", process.execPath]
     ] as const
-  )("run the README's first example on Node %s", ([version, node]) => {
+  )("run the README's first example on Node %s, and print what it shows", ([version, node]) => {
     expect(run(project, node, "--version")).toMatch(new RegExp(`^v${version}\\.`))
-    expect(readFileSync(join(project, "example.ts"), "utf8")).not.toBe("")
-    run(project, node, "example.ts")
+    const shown = code.flatMap((line) => /\/\/ => (.*)$/.exec(line)?.[1] ?? [])
+    expect(shown).not.toEqual([])
+    expect(run(project, node, "example.ts").trimEnd().split("\n")).toEqual(shown)
   })
 
   it("load every entry point, and refuse internals", () => {

@@ -48,10 +48,6 @@ describe("Script.make", () => {
       const { exit } = yield* Timeline.record(Script.make([fail, number]), policy)
       expect(exit).toEqual(Exit.succeed(2))
     }))
-
-  it("refuses an empty list", () => {
-    expect(() => Script.make([])).toThrow(new RangeError("Script.make: outcomes must not be empty"))
-  })
 })
 
 describe("Script.hang", () => {

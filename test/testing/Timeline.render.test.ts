@@ -5,6 +5,7 @@ import { Data, Effect } from "effect"
 
 class Timeout extends Data.TaggedError("Timeout")<{}> {}
 class Declined extends Data.TaggedError("Declined")<{ readonly message: string }> {}
+class Throttled extends Data.TaggedError("Throttled")<{ readonly message: string; readonly retryAfter: number }> {}
 
 const timeout = Script.fail(new Timeout())
 const policy = Policy.exponential("500 millis").pipe(Policy.attempts(4))
@@ -50,7 +51,19 @@ describe("Timeline.render", () => {
 
   it.effect("says why a run was exhausted, and on what", () =>
     Effect.gen(function* () {
-      expect(lastLine(yield* drawn([timeout]))).toBe("Exhausted after 4 attempts in 3.5s (Attempts): Timeout")
+      expect(lastLine(yield* drawn([timeout]))).toBe(
+        "Exhausted (Attempts): An operation gave up after 4 attempts in 3.5 s (no attempts left). Last error: Timeout"
+      )
+    }))
+
+  it.effect("says which wait was asked for, and which is allowed", () =>
+    Effect.gen(function* () {
+      const throttled = Script.fail(new Throttled({ message: "slow down, ".repeat(20), retryAfter: 7_200_000 }))
+      const listening = policy.pipe(Policy.honoringRetryAfter({ max: "1 minute" }))
+      const timeline = yield* Timeline.record(Script.make([throttled]), listening, { name: "charge" })
+      const error = yield* Effect.flip(timeline.exit)
+      expect(lastLine(Timeline.render(timeline))).toBe(`Exhausted (RetryAfterTooLong): ${error.message}`)
+      expect(error.message).toContain("told to wait")
     }))
 
   it.effect("names a terminal error with its message", () =>
@@ -83,8 +96,9 @@ describe("Timeline.render", () => {
 
   it.effect("spells values that are no errors", () =>
     Effect.gen(function* () {
-      expect(lastLine(yield* drawn([Script.fail({ code: 503 })]))).toContain(": {\"code\":503}")
-      expect(lastLine(yield* drawn([Script.fail(undefined)]))).toContain(": undefined")
+      expect(yield* drawn([Script.fail({ code: 503 })])).toContain("ms  {\"code\":503}, then")
+      expect(yield* drawn([Script.fail(undefined)])).toContain("ms  undefined, then")
+      expect(lastLine(yield* drawn([Script.succeed({ id: 7 })]))).toContain(": {\"id\":7}")
     }))
 
   it.effect("cuts long texts, and stays on the line", () =>
@@ -113,7 +127,25 @@ describe("Timeline.render", () => {
       ])
     }))
 
-  it.effect("is plain ASCII whatever the durations are", () =>
+  it.effect("stays in its columns, whatever control characters a text has", () =>
+    Effect.gen(function* () {
+      const text = yield* drawn([Script.fail(new Declined({ message: "\u001b[31mred\u0000 \r\n\u0085 alert\u0007" }))])
+      expect(text.split("\n")[0]).toContain("Declined: [31mred alert")
+    }))
+
+  it.effect("leaves the texts of errors as they are", () =>
+    Effect.gen(function* () {
+      const text = yield* drawn([Script.fail(new Declined({ message: "zu müde" }))])
+      expect(text.split("\n")[0]).toContain("Declined: zu müde")
+    }))
+
+  it.effect("cuts no character in two", () =>
+    Effect.gen(function* () {
+      const text = yield* drawn([Script.fail(`${"x".repeat(98)}${"😀".repeat(9)}`)])
+      expect(text.isWellFormed()).toBe(true)
+    }))
+
+  it.effect("draws in ASCII whatever the durations are", () =>
     Effect.gen(function* () {
       const waits = Policy.delays([0.25, "3 minutes", "5 hours", "2 days"])
       const text = Timeline.render(yield* Timeline.record(Script.make([timeout]), waits))

@@ -183,6 +183,24 @@ describe("Timeline.recordWith", () => {
       expect(timeline.waits).toEqual([30])
     }))
 
+  it.effect("a sleep that the run races an attempt against is a timeout", () =>
+    Effect.gen(function* () {
+      const hanging = Script.make([Script.hang])
+      const timeline = yield* Timeline.recordWith(hanging, (operation) => Effect.race(operation, Effect.sleep(1000)))
+      expect(outcomes(timeline)).toEqual(["TimedOut"])
+      expect(timeline.waits).toEqual([])
+    }))
+
+  it.effect("an attempt that fails by itself did not time out, whatever timers ran beside it", () =>
+    Effect.gen(function* () {
+      const slow = Script.make([Script.after("3 seconds", timeout)])
+      const ticking = Effect.forever(Effect.sleep("1 second"))
+      const timeline = yield* Timeline.recordWith(slow, (operation) => Effect.race(operation, ticking), {
+        interruptAfter: "1 minute"
+      })
+      expect(outcomes(timeline)).toEqual(["Failure"])
+    }))
+
   it.effect("an operation that is never executed makes a timeline without attempts", () =>
     Effect.gen(function* () {
       const timeline = yield* Timeline.recordWith(script, () => Effect.fail("refused"))

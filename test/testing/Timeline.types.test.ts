@@ -19,7 +19,7 @@ const script = Script.make([
 const policy = Policy.standard.pipe(Policy.whileTag("Timeout"))
 
 type Exhausted<E> = RetryExhausted.RetryExhausted<E>
-type Exited<T extends Effect.Effect<Timeline.Timeline>> = Effect.Success<T>["exit"]
+type Exited<T extends Effect.Effect<Timeline.Timeline, never, Log>> = Effect.Success<T>["exit"]
 
 it("a script succeeds and fails with what its outcomes do", () => {
   expectTypeOf(script).toEqualTypeOf<Effect.Effect<string | number, Timeout | Declined>>()
@@ -69,6 +69,57 @@ it("`when` reads the errors of the operation", () => {
   expectTypeOf<Exited<typeof recording>>().toEqualTypeOf<
     Exit.Exit<string | number, Timeout | Declined | Exhausted<Timeout>>
   >()
+})
+
+it("`when` may read only what the policy retries, as in Retry.run", () => {
+  const when = (error: Timeout) => Effect.succeed(error.after > 1)
+  const run = Retry.run(script, policy, { when })
+  const recording = Timeline.record(script, policy, { when, seed: 1 })
+  expectTypeOf<Exited<typeof recording>>().toEqualTypeOf<
+    Exit.Exit<Effect.Success<typeof run>, Effect.Error<typeof run>>
+  >()
+})
+
+it("`onRetry` may read only what is announced, as in Retry.run", () => {
+  const onRetry = (event: Retry.RetryEvent<Timeout | Cause.TimeoutError>) =>
+    Effect.flatMap(Log, (log) => event.error._tag === "Timeout" ? log.write : Effect.void)
+  const run = Retry.run(script, policy, { onRetry, attemptTimeout: 1 })
+  const recording = Timeline.record(script, policy, { onRetry, attemptTimeout: 1 })
+  expectTypeOf<Effect.Services<typeof recording>>().toEqualTypeOf<Effect.Services<typeof run>>()
+  expectTypeOf<Exited<typeof recording>>().toEqualTypeOf<
+    Exit.Exit<Effect.Success<typeof run>, Effect.Error<typeof run>>
+  >()
+})
+
+it("`when` must read all that the policy retries", () => {
+  const when = (error: { readonly _tag: "Declined" }) => Effect.succeed(error._tag === "Declined")
+  // @ts-expect-error a Timeout is no Declined
+  expectTypeOf(() => Timeline.record(script, policy, { when })).toBeFunction()
+})
+
+it("a misspelt option is refused", () => {
+  // @ts-expect-error it is `seed`
+  expectTypeOf(() => Timeline.record(script, policy, { sed: 1 })).toBeFunction()
+  const stored = { attemptTimeout: 1, interuptAfter: 1 } as const
+  // @ts-expect-error it is `interruptAfter`
+  expectTypeOf(() => Timeline.record(script, policy, stored)).toBeFunction()
+})
+
+it("a misspelt condition of any other run is refused", () => {
+  // @ts-expect-error it is `seed`
+  expectTypeOf(() => Timeline.recordWith(script, Effect.retry({ times: 1 }), { sed: 1 })).toBeFunction()
+  const stored = { seed: 1, attemptTimeout: 1 } as const
+  // @ts-expect-error an attempt timeout is for `run` to give
+  expectTypeOf(() => Timeline.recordWith(script, Effect.retry({ times: 1 }), stored)).toBeFunction()
+})
+
+it("conditions and options that are stored keep their types", () => {
+  const conditions: Timeline.Conditions = { random: [0.5] }
+  const options: Timeline.Options = { ...conditions, name: "charge" }
+  expectTypeOf(() => Timeline.record(script, policy, conditions)).toBeFunction()
+  expectTypeOf(() => Timeline.record(script, policy, options)).toBeFunction()
+  const recording = Timeline.recordWith(script, Retry.run(policy), conditions)
+  expectTypeOf<Exited<typeof recording>>().toEqualTypeOf<Exit.Exit<string | number, Declined | Exhausted<Timeout>>>()
 })
 
 it("a policy that reads other errors is refused", () => {

@@ -15,8 +15,7 @@ const patient = Policy.exponential("1 second").pipe(Policy.capped("30 seconds"),
 effectIt.effect("gives up within two minutes", () =>
   Effect.gen(function* () {
     const timeline = yield* Timeline.record(outage, patient)
-    // oxlint-disable-next-line vitest/valid-expect -- Vitest takes a message as second argument
-    expect(timeline.outcome, Timeline.render(timeline)).toBe("Exhausted")
+    expect(timeline.outcome, `\n${Timeline.render(timeline)}\n`).toBe("Exhausted")
     expect(timeline.elapsed).toBeLessThan(120_000)
   }))
 
@@ -24,6 +23,21 @@ it("waits half a minute at most", async () => {
   const timeline = await Effect.runPromise(Timeline.record(outage, patient))
   expect(Math.max(...timeline.waits)).toBe(30_000)
 })
+
+effectIt.effect(
+  "what such an assertion says when it fails has its rows below each other",
+  () =>
+    Effect.gen(function* () {
+      const timeline = yield* Timeline.record(outage, patient)
+      const failed = Effect.try({
+        try: () => expect(timeline.outcome, `\n${Timeline.render(timeline)}\n`).toBe("Success"),
+        catch: String
+      })
+      const lines = (yield* Effect.flip(failed)).split("\n")
+      expect(lines.filter((line) => /^[1-8] \|/.test(line))).toHaveLength(8)
+      expect(lines.at(-1)).toBe(": expected 'Exhausted' to be 'Success' // Object.is equality")
+    })
+)
 
 it("works in plain Vitest", async () => {
   const timeline = await Effect.runPromise(Timeline.record(script, policy))

@@ -24,6 +24,7 @@ import * as Retry from "@reprise/core/Retry"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Recording from "./internal/recording.ts"
+import * as validate from "./internal/validate.ts"
 
 /**
  * What one attempt comes to. Any effect is an outcome; this module names the usual ones.
@@ -50,7 +51,7 @@ export type Outcome<A = unknown, E = unknown, R = unknown> = Effect.Effect<A, E,
  * console.log(await Effect.runPromise(Retry.run(script, Policy.immediate(5)))) // => answered
  * ```
  *
- * @throws `RangeError` for an empty list
+ * @throws `InvalidPolicy` for an empty list
  * @category constructors
  */
 export const make = <const Outcomes extends ReadonlyArray<Outcome>>(outcomes: Outcomes): Effect.Effect<
@@ -58,12 +59,11 @@ export const make = <const Outcomes extends ReadonlyArray<Outcome>>(outcomes: Ou
   Effect.Error<Outcomes[number]>,
   Effect.Services<Outcomes[number]>
 > => {
-  const last = outcomes[outcomes.length - 1]
-  if (last === undefined) throw new RangeError("Script.make: outcomes must not be empty")
+  const list = validate.nonEmpty("make.outcomes", outcomes)
   return Effect.withFiber((fiber) => {
     const number = fiber.getRef(Recording.Turn) ?? fiber.getRef(Retry.Attempt).number
     // What the array's type says of its elements in sum, the compiler does not see in one of them.
-    return (outcomes[number - 1] ?? last) as Effect.Effect<never>
+    return (list[number - 1] ?? list[list.length - 1]) as Effect.Effect<never>
   })
 }
 
@@ -136,7 +136,10 @@ export const after = <A, E, R>(duration: Duration.Input, outcome: Outcome<A, E, 
 /**
  * The same outcome `n` times, to be spread into the list of {@link make}.
  *
+ * - `n`: an integer of at least 0
+ *
+ * @throws `InvalidPolicy` for any other `n`
  * @category outcomes
  */
 export const times = <A, E, R>(n: number, outcome: Outcome<A, E, R>): ReadonlyArray<Outcome<A, E, R>> =>
-  Array.from({ length: n }, () => outcome)
+  Array.from({ length: validate.integer("times.n", n, 0) }, () => outcome)

@@ -30,6 +30,7 @@ import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as internal from "./internal/record.ts"
 import { render as renderTimeline } from "./internal/render.ts"
+import * as validate from "./internal/validate.ts"
 
 /**
  * One execution of the operation. Times are milliseconds from the start of the run.
@@ -42,7 +43,8 @@ export interface Attempt<out A = unknown, out E = unknown> {
   readonly start: number
   readonly end: number
   /**
-   * - `TimedOut`: the attempt timeout of the run ended it
+   * - `TimedOut`: it was interrupted after a timer of the run had ended: the attempt timeout, or with
+   *   {@link recordWith} any other sleep of the run while the attempt was under way, such as one it is raced against
    * - `Hanging`: the recording had to end it, as nothing else was going to
    */
   readonly outcome: "Success" | "Failure" | "Defect" | "Interrupted" | "TimedOut" | "Hanging"
@@ -62,7 +64,8 @@ export interface Timeline<out A = unknown, out E = unknown, out AttemptA = A, ou
   readonly attempts: ReadonlyArray<Attempt<AttemptA, AttemptE>>
   /**
    * For how long the run asked the clock to sleep between each attempt and the next; 0 where it did not sleep. A run
-   * that is interrupted while it waits has as many waits as attempts, others have one less.
+   * that is interrupted while it waits has as many waits as attempts, the last one as it was asked for, however little
+   * of it was slept; others have one less.
    */
   readonly waits: ReadonlyArray<number>
   readonly elapsed: number
@@ -75,14 +78,15 @@ export interface Timeline<out A = unknown, out E = unknown, out AttemptA = A, ou
 }
 
 /**
- * Under which conditions a run is recorded.
+ * Under which conditions a run is recorded. A value out of bounds throws `InvalidPolicy`, and so does another key.
  *
  * @category models
  */
 export interface Conditions {
   /**
-   * The seed of the run's `Random`: the same seed, the same jitter. The numbers are those of `Random.withSeed`, which
-   * another version of Effect may draw differently; `random` depends on nothing. Default: the `Random` of the context.
+   * The seed of the run's `Random`, a string or a finite number: the same seed, the same jitter. The numbers are those
+   * of `Random.withSeed`, which another version of Effect may draw differently; `random` depends on nothing. Default:
+   * the `Random` of the context.
    */
   readonly seed?: number | string | undefined
   /**
@@ -90,11 +94,15 @@ export interface Conditions {
    * the largest number below 1, so that two recordings bound every wait of a policy with jitter. Wins over `seed`.
    */
   readonly random?: "lowest" | "highest" | ReadonlyArray<number> | undefined
-  /** The time on the virtual clock at which the run is interrupted, as by a caller that goes away. Default: never. */
+  /**
+   * The time on the virtual clock at which the run is interrupted, as by a caller that goes away. At least 0. What is
+   * due at that very time happens first: with waits of a minute and `"3 minutes"` the fourth attempt starts, and if it
+   * fails at once, the run is interrupted at the beginning of its fourth wait. Default: never.
+   */
   readonly interruptAfter?: Duration.Input | undefined
   /**
    * For how long, in real time, an attempt may wait for something that is not on the clock, such as a promise, before
-   * the clock moves on to its attempt timeout; without one, the run is `Hanging`. Default: 1 second.
+   * the clock moves on to its attempt timeout; without one, the run is `Hanging`. Finite, at least 0. Default: 1 second.
    */
   readonly patience?: Duration.Input | undefined
 }
@@ -104,7 +112,7 @@ export interface Conditions {
  *
  * @category models
  */
-export interface Options<in E = never, out R = unknown> extends Retry.Options<E, R>, Conditions {}
+export interface Options<in E = unknown, out R = never> extends Retry.Options<E, R>, Conditions {}
 
 /**
  * Runs an operation under a policy, as `Retry.run` does, and returns what it did. Use it to assert the waits of a
@@ -138,7 +146,7 @@ export interface Options<in E = never, out R = unknown> extends Retry.Options<E,
  * console.log(String(same[0]) === String(same[1])) // => true
  * ```
  *
- * @throws `InvalidPolicy` as `Retry.run`
+ * @throws `InvalidPolicy` as `Retry.run`, for a bad condition, and for an option that neither of them knows
  * @category recording
  */
 export const record: {
@@ -146,24 +154,24 @@ export const record: {
     Timeline<
       A,
       | Exclude<E, H>
-      | Extract<E, RetryExhausted<unknown>>
-      | Retry.Exhausted<Retry.Meet<Exclude<E, RetryExhausted<unknown>>, T>>,
+      | Extract<E, RetryExhausted>
+      | Retry.Exhausted<Retry.Meet<Exclude<E, RetryExhausted>, T>>,
       A,
       E
     >,
     never,
     R
   >
-  <A, E extends I, R, I, T, H, const O extends Options<E>>(
+  <A, E extends I, R, I, T, H, const O extends Options<Retry.Meet<Exclude<E, RetryExhausted>, T>, unknown>>(
     self: Effect.Effect<A, E, R>,
     policy: Policy.Policy<I, T, H>,
-    options: O
+    options: Retry.Only<O, Options>
   ): Effect.Effect<
     Timeline<
       A,
       | Exclude<E, Retry.HandledWith<O, H>>
-      | Extract<E, RetryExhausted<unknown>>
-      | Retry.Exhausted<Retry.Meet<Exclude<E, RetryExhausted<unknown>>, T> | Retry.TimeoutOf<O>>,
+      | Extract<E, RetryExhausted>
+      | Retry.Exhausted<Retry.Meet<Exclude<E, RetryExhausted>, T> | Retry.TimeoutOf<O>>,
       A,
       E
     >,
@@ -172,18 +180,18 @@ export const record: {
   >
 } = <A, E, R>(
   self: Effect.Effect<A, E, R>,
-  policy: Policy.Policy<E, unknown, never>,
-  options: Options<E> = {}
+  policy: Policy.Policy<E>,
+  options: Options<never, unknown> = {}
 ): never => {
-  const { onRetry, when } = options
+  validate.known("record", options, validate.runKeys)
+  const { interruptAfter, patience, random, seed, ...rest } = options
+  const runOptions = { ...rest, when: internal.asideWith(rest.when), onRetry: internal.asideWith(rest.onRetry) }
   const run = (operation: Effect.Effect<A, E, R>) =>
-    Retry.run(operation, policy, {
-      ...options,
-      when: when && ((error) => internal.aside(when(error))),
-      onRetry: onRetry && ((event) => internal.aside(onRetry(event)))
-    })
+    // The types of the overloads have checked that the functions can read the errors.
+    Retry.run(operation, policy, runOptions as Retry.Options<unknown, unknown>)
+  const conditions = validate.conditions("record", { interruptAfter, patience, random, seed })
   // `never` fits both overloads, which say of the error what `Retry.run` says.
-  return internal.record(self, run, options) as never
+  return internal.record(self, run, conditions) as never
 }
 
 /**
@@ -201,19 +209,25 @@ export const record: {
  * console.log(timeline.waits) // => [ 1000, 2000 ]
  * ```
  *
+ * @throws `InvalidPolicy` for a bad condition
  * @category recording
  */
-export const recordWith = <A, E, R, B, E2, R2>(
+export const recordWith = <A, E, R, B, E2, R2, const O extends Conditions = Conditions>(
   self: Effect.Effect<A, E, R>,
   run: (operation: Effect.Effect<A, E, R>) => Effect.Effect<B, E2, R2>,
-  conditions: Conditions = {}
-): Effect.Effect<Timeline<B, E2, A, E>, never, R2> => internal.record(self, run, conditions)
+  conditions?: Retry.Only<O, Conditions>
+): Effect.Effect<Timeline<B, E2, A, E>, never, R2> => {
+  const given: Conditions = conditions === undefined ? {} : conditions
+  validate.known("recordWith", given, [])
+  return internal.record(self, run, validate.conditions("recordWith", given))
+}
 
 /**
- * Draws a timeline in plain ASCII: a line for each attempt, each where it stands in time, and one for the run. Use it
- * in snapshots and in messages of failed assertions.
+ * Draws a timeline: a line for each attempt, each where it stands in time, and one for the run. The drawing is ASCII;
+ * beside it stand the texts of errors and values as they are, each kept to its line. Use it in snapshots and in
+ * messages of failed assertions, there with a line break before it: `"\n" + Timeline.render(timeline)`.
  *
- * - `width`: columns of the drawing, at least 1; default 40
+ * - `width`: columns of the drawing, an integer of at least 1; default 40
  *
  * An attempt is drawn as `=` for as long as it takes and then a mark: `o` succeeded, `x` failed, `t` timed out,
  * `!` died, `/` was interrupted, `?` hung. A wait is drawn as `.`. Of more than 36 attempts those in the middle are left out.
@@ -234,7 +248,8 @@ export const recordWith = <A, E, R, B, E2, R2>(
  * // => Succeeded after 3 attempts in 10s: 42
  * ```
  *
+ * @throws `InvalidPolicy` for a bad width
  * @category rendering
  */
 export const render = (timeline: Timeline, options?: { readonly width?: number | undefined }): string =>
-  renderTimeline(timeline, options?.width ?? 40)
+  renderTimeline(timeline, validate.integer("render.width", options?.width ?? 40, 1))

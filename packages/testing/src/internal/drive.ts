@@ -1,4 +1,3 @@
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Recording from "./recording.ts"
@@ -42,11 +41,14 @@ const settled = (recording: Recording.Recording): Effect.Effect<void> =>
       ? Effect.void
       : Effect.flatMap(changed(recording, recording.changes), () => settled(recording)))
 
-/** Moves the clock until the run has ended; `true` when it hung and had to be interrupted. */
+/**
+ * Moves the clock until the run has ended; `true` when it hung and had to be interrupted. `patience` is in
+ * milliseconds. What is due at `interruptAt` happens before the interruption.
+ */
 export const drive = (
   recording: Recording.Recording,
   fiber: Fiber.Fiber<unknown, unknown>,
-  patience: Duration.Input,
+  patience: number,
   interruptAt: number
 ): Effect.Effect<boolean> =>
   Effect.gen(function* () {
@@ -62,7 +64,7 @@ export const drive = (
         if (recording.changes !== changes) continue
       }
       const next = earliest(recording)
-      if (interruption < Infinity && interruption <= next) {
+      if (interruption < next) {
         yield* base.setTime(interruption)
         interruption = Infinity
         fiber.interruptUnsafe()

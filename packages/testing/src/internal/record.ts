@@ -7,11 +7,12 @@ import * as Random from "effect/Random"
 import * as Scheduler from "effect/Scheduler"
 import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
-import type { Conditions, Timeline } from "../Timeline.ts"
+import type { Timeline } from "../Timeline.ts"
 import { drive } from "./drive.ts"
 import { scripted } from "./random.ts"
 import * as Recording from "./recording.ts"
 import * as timeline from "./timeline.ts"
+import type { Checked } from "./validate.ts"
 
 /** An operation whose executions the recording around it notes as attempts. */
 const noted = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -28,13 +29,25 @@ const noted = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   })
 
 /** An effect whose sleeps are no waits between attempts. */
-export const aside = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+const aside = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.withFiber((fiber) => {
     const recording = fiber.getRef(Recording.Current)
     return recording === undefined ? self : Effect.provideService(self, Clock.Clock, recording.inside)
   })
 
-const seeded = <A, E, R>(self: Effect.Effect<A, E, R>, { random, seed }: Conditions): Effect.Effect<A, E, R> => {
+/** A function of the options, set {@link aside}. What is none, or returns no effect, is for the run to refuse. */
+export const asideWith = <F extends ((input: never) => Effect.Effect<unknown, unknown, unknown>) | undefined>(
+  f: F
+): F => {
+  if (typeof f !== "function") return f
+  const wrapped = (input: never) => {
+    const returned = f(input)
+    return Effect.isEffect(returned) ? aside(returned) : returned
+  }
+  return wrapped as F // It takes and returns what `f` does.
+}
+
+const seeded = <A, E, R>(self: Effect.Effect<A, E, R>, { random, seed }: Checked): Effect.Effect<A, E, R> => {
   // A script of draws begins anew for each recording.
   if (random !== undefined) return Effect.suspend(() => Effect.provideService(self, Random.Random, scripted(random)))
   return seed === undefined ? self : Random.withSeed(self, seed)
@@ -58,12 +71,12 @@ const started = <A, E, R>(
 const driven = <A, E, R>(
   run: Effect.Effect<A, E, R>,
   recording: Recording.Recording,
-  { interruptAfter = Duration.infinity, patience = "1 second" }: Conditions
+  { interruptAt, patience }: Checked
 ): Effect.Effect<Timeline, never, R> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.flatMap(started(run, recording), (fiber) => {
       fiber.addObserver(() => Recording.change(recording))
-      return restore(drive(recording, fiber, patience, Duration.toMillis(interruptAfter))).pipe(
+      return restore(drive(recording, fiber, patience, interruptAt)).pipe(
         Effect.onInterrupt(() => {
           fiber.interruptUnsafe()
           // Finalizers may sleep as well, so the clock goes on until the run has ended.
@@ -78,7 +91,7 @@ const driven = <A, E, R>(
 export const record = <A, E, R, B, E2, R2>(
   self: Effect.Effect<A, E, R>,
   run: (operation: Effect.Effect<A, E, R>) => Effect.Effect<B, E2, R2>,
-  conditions: Conditions
+  conditions: Checked
 ): Effect.Effect<Timeline<B, E2, A, E>, never, R2> => {
   // Now, so that a bad policy throws before there is an effect.
   const running = seeded(run(noted(self)), conditions)

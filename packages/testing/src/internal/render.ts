@@ -10,9 +10,11 @@ const mostLast = 5
 
 const longestText = 100
 
+/** In one line, without the control characters that would move or colour it. */
 const oneLine = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, " ")
-  return line.length > longestText ? `${line.slice(0, longestText)}...` : line
+  const line = text.replaceAll(/[\s\u0085]+/g, " ").replaceAll(/\p{Cc}/gu, "")
+  // Without half a character at its end.
+  return line.length > longestText ? `${line.slice(0, longestText).replace(/[\uD800-\uDBFF]$/, "")}...` : line
 }
 
 /** An error by its kind and message; any other value as it is. */
@@ -36,9 +38,10 @@ const count = (n: number, word: string): string => `${n} ${word}${n === 1 ? "" :
 const errorOf = (exit: Exit.Exit<unknown, unknown>): string =>
   Exit.isFailure(exit) ? spellError(Cause.squash(exit.cause)) : ""
 
+/** The error's own sentence, which is one line and bounded. */
 const exhaustion = (exit: Exit.Exit<unknown, unknown>): string => {
   const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
-  return RetryExhausted.is(error) ? `(${error.reason._tag}): ${spellError(error.lastError)}` : ""
+  return RetryExhausted.is(error) ? `(${error.reason._tag}): ${error.message}` : ""
 }
 
 const marks: Record<Attempt["outcome"], string> = {
@@ -82,7 +85,7 @@ const spellRun = ({ attempts, elapsed, exit, outcome }: Timeline): string => {
     case "Failure":
       return `Failed ${effort}: ${errorOf(exit)}`
     case "Exhausted":
-      return `Exhausted ${effort} ${exhaustion(exit)}`
+      return `Exhausted ${exhaustion(exit)}`
     case "Defect":
       return `Died ${effort}: ${errorOf(exit)}`
     case "Interrupted":
