@@ -116,7 +116,7 @@ describe("Policy.parse points at what is wrong", () => {
       ["by(transient: none; other: none)", 21, "the last branch is called \"otherwise\""],
       ["none | whileTag(\"a", 17, "this text in quotes has no end"],
       ["none | whileTag(\"\\x\")", 17, "as in JSON"],
-      ["délais(1s)", 2, "unexpected character"],
+      ["délais(1s)", 2, "nothing begins with \"é\""],
       ["__proto__(1s)", 1, "is no start of a policy"],
       [
         "none | while(constructor)",
@@ -141,7 +141,16 @@ describe("Policy.parse points at what is wrong", () => {
     expect(problem("none | atempts(1)").suggestion).toBe("attempts")
     expect(problem("polynomial(1s, ofset: 1s)").suggestion).toBe("offset")
     expect(problem("none | while(transent)").suggestion).toBe("transient")
+    expect(problem("constant(2 minuts)").suggestion).toBe("minute")
     expect(problem("quux(1s)").suggestion).toBe(undefined)
+  })
+
+  it("a name of any length is cut in the message", () => {
+    expect(problem(`none | while(${"a".repeat(1_000_000)})`).message.length).toBeLessThan(400)
+  })
+
+  it("a character that cannot be seen is named by its number", () => {
+    expect(problem("none \u202e| jitter").problem).toBe("nothing begins with U+202E")
   })
 
   it("a long text is shown around the column only", () => {

@@ -1,5 +1,6 @@
 import * as Spec from "../../Spec.ts"
 import * as duration from "./duration.ts"
+import * as name from "./name.ts"
 
 const several = (words: ReadonlyArray<string>, last: string): string =>
   words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} ${last} ${words[words.length - 1]}`
@@ -54,7 +55,7 @@ const waits = (spec: Spec.Constructor | Spec.Combination): string => {
       return `as long as any of ${several(spec.members.map((_) => `(${inner(_)})`), "and")} goes on, the shortest wait`
     case "ByInput":
       return [
-        ...spec.cases.map((_) => `for ${_.name} failures (${inner(_.policy)})`),
+        ...spec.cases.map((_) => `for ${name.write(_.name)} failures (${inner(_.policy)})`),
         `otherwise (${inner(spec.otherwise)})`
       ].join(", ")
   }
@@ -99,13 +100,13 @@ const inner = (spec: Spec.Spec): string => {
         conditions.push(`hints to wait are followed up to ${duration.spell(stage.max)}`)
         break
       case "While":
-        conditions.push(`only ${stage.predicate} failures`)
+        conditions.push(`only ${name.write(stage.predicate)} failures`)
         break
       case "Until":
-        conditions.push(`no ${stage.predicate} failures`)
+        conditions.push(`no ${name.write(stage.predicate)} failures`)
         break
       case "WhileTag":
-        conditions.push(`only failures tagged ${several(stage.tags, "or")}`)
+        conditions.push(`only failures tagged ${several(stage.tags.map(name.write), "or")}`)
     }
   }
   return [...limits, shape.join(", "), ...conditions].join("; ")

@@ -1,10 +1,6 @@
 import type * as Spec from "../../Spec.ts"
 import * as duration from "./duration.ts"
-
-const bare = /^[A-Za-z_][\w.-]*$/
-
-/** A name stands bare where it can be read back, and as a JSON string elsewhere. */
-const name = (text: string): string => bare.test(text) ? text : JSON.stringify(text)
+import * as name from "./name.ts"
 
 const call = (head: string, args: ReadonlyArray<string>): string =>
   args.length === 0 ? head : `${head}(${args.join(", ")})`
@@ -38,11 +34,11 @@ const stage = (spec: Spec.Combinator): string => {
     case "Within":
       return call("within", [duration.write(spec.duration)])
     case "While":
-      return call("while", [name(spec.predicate)])
+      return call("while", [name.write(spec.predicate)])
     case "Until":
-      return call("until", [name(spec.predicate)])
+      return call("until", [name.write(spec.predicate)])
     case "WhileTag":
-      return call("whileTag", spec.tags.map(name))
+      return call("whileTag", spec.tags.map(name.write))
     case "HonoringRetryAfter":
       return call("retryAfter", [duration.write(spec.max)])
     case "Unlimited":
@@ -81,7 +77,7 @@ const head = (spec: Spec.Constructor | Spec.Combination): string => {
       return group("min", spec.members.map(format))
     case "ByInput":
       return group("by", [
-        ...spec.cases.map((_) => `${name(_.name)}: ${format(_.policy)}`),
+        ...spec.cases.map((_) => `${name.write(_.name)}: ${format(_.policy)}`),
         `otherwise: ${format(spec.otherwise)}`
       ])
   }

@@ -92,6 +92,8 @@ const millis: Readonly<Record<string, number>> = {
   nano: 1e-6,
   micro: 1e-3,
   milli: 1,
+  sec: 1_000,
+  min: 60_000,
   second: 1_000,
   minute: 60_000,
   hour: 3_600_000,
@@ -116,7 +118,8 @@ const duration = (reader: Reader): number => {
   const unit = advance(reader)
   const size = unit.kind === "word" ? unitOf(unit.value) : undefined
   if (size === undefined) {
-    return fail(unit, `expected a unit here (ns, us, ms, s, m, h or d), found ${show(unit)}`)
+    const meant = unit.kind === "word" ? nearest(unit.value, Object.keys(millis)) : undefined
+    return fail(unit, `expected a unit here (ns, us, ms, s, m, h or d), found ${show(unit)}`, meant)
   }
   // Below a millisecond a division is exact where the multiplication is not.
   return size < 1 ? amount / Math.round(1 / size) : amount * size
@@ -155,12 +158,13 @@ const longestList = 10_000
 
 const one = <A>(reader: Reader, item: (reader: Reader) => A): A => args(reader, item, 1, 1)[0]!
 
-const named = (reader: Reader, { start, value }: Token): Test => {
+const named = (reader: Reader, token: Token): Test => {
+  const { start, value } = token
   if (Object.hasOwn(reader.predicates, value)) return reader.predicates[value]!
   const known = Object.keys(reader.predicates)
   throw new Stopped(
     start,
-    `no predicate is called ${JSON.stringify(value)}; ${
+    `no predicate is called ${show(token)}; ${
       known.length === 0 ? "none is known here" : `known are ${known.join(", ")}`
     }`,
     nearest(value, known)

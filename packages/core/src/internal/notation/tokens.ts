@@ -45,6 +45,15 @@ const unquoted = (quoted: string, start: number): string => {
   }
 }
 
+/** The character at an index, which may be of two code units; what cannot be seen as its number. */
+const shown = (text: string, index: number): string => {
+  const point = text.codePointAt(index) ?? 0
+  const character = String.fromCodePoint(point)
+  return /^[^\p{C}\p{Z}]$/u.test(character)
+    ? `"${character}"`
+    : `U+${point.toString(16).toUpperCase().padStart(4, "0")}`
+}
+
 /** The token at or after an index. */
 export const next = (text: string, index: number): Token => {
   const start = index + (at(blank, text, index)?.length ?? 0)
@@ -55,7 +64,10 @@ export const next = (text: string, index: number): Token => {
       return { kind, value: kind === "text" ? unquoted(found, start) : found, start, end: start + found.length }
     }
   }
-  throw new Stopped(start, text[start] === "\"" ? "this text in quotes has no end" : "unexpected character")
+  throw new Stopped(
+    start,
+    text[start] === "\"" ? "this text in quotes has no end" : `nothing begins with ${shown(text, start)}`
+  )
 }
 
 /** A token as messages show it. */
