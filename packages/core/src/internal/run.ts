@@ -195,6 +195,7 @@ const granted = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: n
     remember(run, error, delay)
     return waitFor(run, delay)
   }
+  if (when === undefined && onRetry === undefined) return sleep()
   const announce = () => {
     if (onRetry === undefined) return sleep()
     const event = {
