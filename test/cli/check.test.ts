@@ -56,8 +56,41 @@ describe("reprise check", () => {
 
     const allowed = await check(policy, "--within", within, `--allow-${finding}`)
     expect(allowed.findings).toEqual([])
-    // What has no end fits nowhere.
-    expect(allowed.exitCode).toBe(finding === "no-end" ? 1 : 0)
+    expect(allowed.exitCode).toBe(0)
+  })
+
+  it("leaves the time out where a policy may have no end, and says so", async () => {
+    const args = ["check", "constant(1s) | jitter | unlimited", "--within", "5s", "--allow-no-end"]
+    const { exitCode, stdout } = await reprise(args)
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain("no end, as --allow-no-end allows, and so nothing is said of its time")
+  })
+
+  it.for(
+    [
+      ["no-jitter", "by(throttled: constant(5s); otherwise: constant(1s) | jitter) | attempts(3)", "throttled"],
+      ["immediate", "by(throttled: immediate(10); otherwise: constant(1s)) | jitter | attempts(5)", "throttled"],
+      ["no-cap", "by(throttled: exponential(1h); otherwise: constant(1s)) | jitter | attempts(5)", "throttled"],
+      [
+        "no-jitter",
+        "by(throttled: by(unknown: constant(5s); otherwise: constant(1s) | jitter); otherwise: constant(1s) | jitter) | attempts(3)",
+        "throttled, unknown"
+      ],
+      [
+        "no-jitter",
+        "concat(constant(1s) | jitter | while(throttled) | recurs(9); constant(5s)) | attempts(3)",
+        "after a part that ended early"
+      ],
+      [
+        "no-jitter",
+        "min(constant(10ms) | jitter | while(throttled); constant(5s)) | attempts(3)",
+        "after a part that ended early"
+      ]
+    ] as const
+  )("looks at every branch for %s: %s", async ([finding, policy, branch]) => {
+    const { exitCode, findings } = await check(policy, "--within", "30d")
+    expect(exitCode).toBe(1)
+    expect(findings).toEqual([{ finding, reason: expect.stringContaining(branch), allow: `--allow-${finding}` }])
   })
 
   it.for([

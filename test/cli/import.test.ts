@@ -92,6 +92,84 @@ describe("reprise import", () => {
     ])
   })
 
+  it.for<readonly [what: string, field: string, value: string]>([
+    ["retry_back_off", "retry_back_off.jitter", "retry_back_off: { base_interval: 1s, jitter: 3 }"],
+    [
+      "rate_limited_retry_back_off",
+      "rate_limited_retry_back_off.burst",
+      "rate_limited_retry_back_off: { max_interval: 1s, burst: 3 }"
+    ]
+  ])("lists what it does not know inside Envoy's %s", async ([, field, value]) => {
+    const { found } = await imported("envoy", `retry_policy:\n  ${value}\n`)
+    expect(found[0]?.unmapped).toEqual([field])
+  })
+
+  it("reads Temporal's zero intervals as none", async () => {
+    const temporal = "{\"initialInterval\":\"0s\",\"maximumInterval\":{\"seconds\":\"0\"},\"maximumAttempts\":3}"
+    expect((await imported("temporal", temporal)).found[0]?.policy)
+      .toBe("exponential(1s) | cap(100s) | attempts(3)")
+  })
+
+  const good = { maxAttempts: 3, initialBackoff: "0.1s", maxBackoff: "1s", backoffMultiplier: 2 }
+
+  it.for<readonly [from: string, text: string, at: ReadonlyArray<string>, problem: string]>([
+    [
+      "aws",
+      "[default]\nmax_attempts = 2\n[profile bad]\nretry_mode = secret\n[profile good]\nmax_attempts = 4\n",
+      ["[default]", "[profile good]"],
+      "[profile bad]: has a retry_mode"
+    ],
+    [
+      "grpc",
+      JSON.stringify({
+        methodConfig: [
+          { name: [{ service: "Good" }], retryPolicy: good },
+          { name: [{ service: "Bad", method: "Go" }], retryPolicy: { ...good, maxAttempts: "secret" } }
+        ]
+      }),
+      ["methodConfig[0].retryPolicy"],
+      "methodConfig[1].retryPolicy (Bad/Go): has a maxAttempts"
+    ],
+    [
+      "envoy",
+      "good: { retry_policy: { num_retries: 1 } }\nbad: { retry_policy: secret }\n",
+      ["good.retry_policy"],
+      "bad.retry_policy: has a policy that is no object"
+    ],
+    [
+      "temporal",
+      JSON.stringify({ good: { retryPolicy: {} }, bad: { retryPolicy: { maximumAttempts: 1, maximum_attempts: 2 } } }),
+      ["good.retryPolicy"],
+      "bad.retryPolicy: has maximum_attempts twice"
+    ]
+  ])("names the one that it cannot read, and goes on: %s", async ([from, text, at, problem]) => {
+    using files = workplace({ config: text })
+    const outcome = await reprise(["import", "--from", from, files.path("config"), "--json"])
+    expect(outcome.exitCode).toBe(1)
+    expect(JSON.parse(outcome.stdout).map((_: { readonly at: string }) => _.at)).toEqual(at)
+    expect(outcome.stderr).toContain(problem)
+    expect(outcome.stderr).not.toContain("secret")
+  })
+
+  it("reads many keys in little time", async () => {
+    const keys = Array.from({ length: 60_000 }, (_, index) => `k${index}: 1`).join("\n")
+    const started = performance.now()
+    const { found } = await imported("envoy", `${keys}\nretry_policy: { num_retries: 1 }\n`)
+    expect(found).toHaveLength(1)
+    expect(performance.now() - started).toBeLessThan(5_000)
+  })
+
+  it("prints no control characters of the file", async () => {
+    using files = workplace({
+      config: JSON.stringify({ "a\u001b[2J": { retryPolicy: { ...good, "x\u009b1m": "y\u009b" } } })
+    })
+    const { stdout } = await reprise(["import", "--from", "grpc", files.path("config")])
+    // oxlint-disable-next-line no-control-regex -- they are what is looked for
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+    expect(stdout).toContain("a\\u001b[2J.retryPolicy: ")
+    expect(stdout).toContain("x\\u009b1m = \"y\\u009b\"")
+  })
+
   const level = (name: string, of: string) =>
     `${name}: &${name} [${Array.from({ length: 9 }, () => `*${of}`).join(", ")}]`
 
@@ -107,6 +185,22 @@ describe("reprise import", () => {
     ["no YAML", "envoy", "retry_policy: [secret", "is no YAML: see line 1"],
     ["no JSON", "temporal", "secret", "is no JSON"],
     ["something else", "temporal", "{\"secret\":1}", "has no retry policy"],
+    ["several documents", "envoy", "retry_policy: {}\n---\nretry_policy: { x: secret }\n", "several documents"],
+    ["a key twice", "envoy", "retry_policy: {}\nsecret: 1\n'secret': 2\n", "the same key twice: see line 3"],
+    ["a text for a back-off", "envoy", "retry_policy: { retry_back_off: secret }", "retry_back_off that is no object"],
+    [
+      "a text for the other back-off",
+      "envoy",
+      "retry_policy: { rate_limited_retry_back_off: [secret] }",
+      "rate_limited_retry_back_off that is no object"
+    ],
+    [
+      "seconds in hexadecimal",
+      "temporal",
+      "{\"initialInterval\":{\"seconds\":\"0x10\"}}",
+      "initialInterval that is no"
+    ],
+    ["depth in YAML", "envoy", `a: ${"[".repeat(100_000)}${"]".repeat(100_000)}`, "YAML"],
     ["depth", "envoy", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "is too large"],
     ["a bad value", "temporal", "{\"initialInterval\":\"secret\"}", "initialInterval that is no duration"],
     ["a value against the rules", "temporal", "{\"backoffCoefficient\":0}", "exponential.factor must be"]

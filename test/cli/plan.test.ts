@@ -20,6 +20,7 @@ describe("reprise plan", () => {
       ],
       total: { min: 7_500, mean: 7_500, max: 7_500, p50: 7_500, p95: 7_500, p99: 7_500 },
       worstCase: 17_500,
+      uncountedHint: null,
       amplification: 5
     })
   })

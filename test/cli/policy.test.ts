@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { reprise, workplace } from "./reprise.ts"
+import { reprise, shell, workplace } from "./reprise.ts"
 
 const explained = async (policy: string, env: Readonly<Record<string, string>> = {}) => {
   const { exitCode, stderr, stdout } = await reprise(["explain", policy, "--json"], { env })
@@ -57,6 +57,25 @@ describe("a POLICY", () => {
     })
   })
 
+  it("from elsewhere, is not shown by an error about its size either", async () => {
+    const secret = "exponential(1s) | whileTag(hunter2) | attempts(99999)"
+    using files = workplace({ secret })
+    const stood = ["env:SECRET", `@${files.path("secret")}`]
+    const calls = stood.flatMap((policy) => [
+      { policy, args: ["plan", policy] },
+      { policy, args: ["compare", "none", policy] }
+    ])
+    for (const { args, policy } of calls) {
+      const { exitCode, stderr } = await reprise(args, { env: { SECRET: secret } })
+      expect({ args, exitCode, stderr }).toEqual({
+        args,
+        exitCode: 2,
+        stderr: expect.stringContaining(`${policy} makes more than 10,000 attempts`)
+      })
+      expect(stderr).not.toContain("hunter2")
+    }
+  })
+
   it.for(["preset:nothing", "preset:__proto__", "env:NOTHING_OF_THAT_NAME", "@/nothing/there", "@/dev/zero", ""])(
     "that is not there is wrong use: %s",
     async (policy) => {
@@ -88,6 +107,36 @@ describe("wrong use", () => {
       expect(stderr).not.toBe("")
       expect(stderr).not.toContain("    at ")
     }
+  })
+})
+
+describe("an answer that cannot be written", () => {
+  it.for([
+    ["plan", "none"],
+    ["check", "none", "--within", "1s", "--json"],
+    ["presets"],
+    ["plan", "--help"],
+    ["--version"],
+    ["--completions", "bash"],
+    ["run", "--policy", "none", "--dry-run", "--", "true"]
+  ])("ends with 74 and says so: %s", async (args) => {
+    expect(await reprise(args, { stdout: "/dev/full" })).toEqual({
+      exitCode: 74,
+      stdout: "",
+      stderr: "reprise: cannot write to standard output: ENOSPC\n"
+    })
+  })
+
+  it("is no matter when its reader has seen enough", async () => {
+    const { exitCode, stderr } = await shell("reprise presets --json | true; exit ${PIPESTATUS[0]}")
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" })
+  })
+
+  it("is written whole to a slow reader, also through a pipe that does not block", async () => {
+    const plan = "reprise plan 'constant(1s) | attempts(9999)' --json"
+    const { exitCode, stdout } = await shell(`${plan} | (sleep 0.5; wc -c); ${plan} > /dev/null`)
+    expect(exitCode).toBe(0)
+    expect(Number(stdout)).toBeGreaterThan(1_000_000)
   })
 })
 

@@ -20,6 +20,8 @@ export interface Outcome {
 export interface Options {
   readonly stdin?: string | Buffer
   readonly env?: Readonly<Record<string, string>>
+  /** The file that standard output is, instead of a pipe. */
+  readonly stdout?: string
 }
 
 export interface Started {
@@ -66,7 +68,11 @@ const follow = (child: ChildProcessWithoutNullStreams): Started => {
 
 /** Starts the command. */
 export const start = (args: ReadonlyArray<string>, options: Options = {}): Started => {
-  const started = follow(spawn(process.execPath, [main, ...args], { env: environment(options.env) }))
+  const command = [process.execPath, main, ...args]
+  const [file = "", ...rest] = options.stdout === undefined
+    ? command
+    : ["sh", "-c", "out=$1; shift; exec \"$@\" > \"$out\"", "sh", options.stdout, ...command]
+  const started = follow(spawn(file, rest, { env: environment(options.env) }))
   if (options.stdin !== undefined) started.child.stdin.end(options.stdin)
   return started
 }
@@ -74,6 +80,14 @@ export const start = (args: ReadonlyArray<string>, options: Options = {}): Start
 /** Runs the command to its end. */
 export const reprise = (args: ReadonlyArray<string>, options: Options = {}): Promise<Outcome> =>
   start(args, { stdin: "", ...options }).outcome
+
+/** Runs a line of bash, where `reprise` is the command, to its end. */
+export const shell = (line: string): Promise<Outcome> => {
+  const script = `reprise() { "${process.execPath}" "${main}" "$@"; }; ${line}`
+  const started = follow(spawn("bash", ["-c", script], { env: environment({}) }))
+  started.child.stdin.end()
+  return started.outcome
+}
 
 /** Runs a line of shell in a pseudo-terminal, where `reprise` is the command. What is typed comes from the test. */
 export const terminal = (line: string, env?: Options["env"]): Started =>

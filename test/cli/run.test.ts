@@ -1,7 +1,7 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { describe, expect, it } from "vitest"
-import { reprise, workplace } from "./reprise.ts"
+import { reprise, shell, workplace } from "./reprise.ts"
 
 const quick = "constant(10ms) | attempts(5)"
 
@@ -179,6 +179,34 @@ describe("the exit code of a run", () => {
     })
   })
 
+  it("is 141 at once when nobody reads standard output any more", async () => {
+    const { exitCode, stderr } = await shell(
+      `reprise run --policy '${quick}' -- yes | head -1 >/dev/null; exit \${PIPESTATUS[0]}`
+    )
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 141,
+      stderr: "reprise: attempt 1: ended by SIGPIPE; not worth another one\n"
+    })
+  })
+
+  it("is 124 no later than --kill-after says, for a program that does not listen", async () => {
+    const started = performance.now()
+    const { exitCode } = await codes(
+      "--policy",
+      "none",
+      "--attempt-timeout",
+      "100ms",
+      "--kill-after",
+      "100ms",
+      "--",
+      "sh",
+      "-c",
+      "trap '' TERM; while :; do sleep 0.1; done"
+    )
+    expect(exitCode).toBe(124)
+    expect(performance.now() - started).toBeLessThan(4_000)
+  })
+
   it("is the program's when --within leaves no time for another attempt", async () => {
     const { exitCode, lines } = await codes("--policy", "constant(1m) | attempts(5)", "--within", "10s", "--", "false")
     expect({ exitCode, lines }).toEqual({
@@ -202,6 +230,24 @@ describe("descriptor 3", () => {
     expect(exitCode).toBe(0)
     expect(stderr).toMatch(/^reprise: attempt 1: exit code 1; the next one in 1(\.\d+)? s\n/)
     expect(process.hrtime.bigint() - started).toBeGreaterThan(1_000_000_000n)
+  })
+
+  it.for([
+    ["a line that ends as in HTTP", "retry-after: 60\\r\\n"],
+    ["the headers that curl shows", "HTTP/1.1 429 Too Many\\r\\nRetry-After: 60\\r\\nDate: now\\r\\n\\r\\n"],
+    ["capitals", "RETRY-AFTER:60"],
+    ["a line in pieces", "retry-after: 60\\r' >&3; sleep 0.1; printf '\\n"]
+  ])("understands %s", async ([, text]) => {
+    const { stderr } = await reprise([
+      "run",
+      "--policy",
+      "immediate(1) | retryAfter(5s)",
+      "--",
+      "sh",
+      "-c",
+      `printf '${text}' >&3; exit 1`
+    ])
+    expect(stderr).toContain("it asked for 1 min")
   })
 
   it("is no use to a policy that does not honour hints", async () => {

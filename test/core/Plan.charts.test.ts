@@ -146,7 +146,14 @@ describe("Plan.toJson", () => {
       ],
       total: { min: 300, mean: 300, max: 300, p50: 300, p95: 300, p99: 300 },
       worstCase: 450,
-      amplification: 3
+      amplification: 3,
+      uncountedHint: null
     })
+  })
+
+  it("says which hints are not counted", () => {
+    const policy = Policy.standard.pipe(Policy.honoringRetryAfter({ max: "9 seconds" }))
+    expect(Plan.toJson(of(policy)).uncountedHint).toBe(9000)
+    expect(Plan.toJson(of(policy, { hint: 100 })).uncountedHint).toBeNull()
   })
 })

@@ -88,6 +88,68 @@ describe("Plan.fits", () => {
     expect(misfit(policy, { within: "1 second", hint: 0 })).toBeUndefined()
   })
 
+  it("failures with hints and without may come in any order", () => {
+    const http = Policy.exponential("200 millis").pipe(
+      Policy.capped("5 seconds"),
+      Policy.jittered,
+      Policy.attempts(3),
+      Policy.within("30 seconds"),
+      Policy.honoringRetryAfter({ max: "60 seconds" })
+    )
+    expect(misfit(http, { within: 100 })).toBeDefined()
+    expect(misfit(http, { within: "29 seconds", attemptTimeout: "1 second" })).toBeDefined()
+    expect(misfit(http, { within: "29 seconds" })).toBeDefined()
+    expect(misfit(http, { within: "30 seconds" })).toBeUndefined()
+    expect(misfit(http, { within: "31 seconds", attemptTimeout: "1 second" })).toBeUndefined()
+  })
+
+  it("a hint that is too long for time or policy does not hide what comes without one", () => {
+    const timed = Policy.constant("2 seconds").pipe(
+      Policy.attempts(4),
+      Policy.honoringRetryAfter({ max: "46 seconds" }),
+      Policy.within("30 seconds")
+    )
+    expect(misfit(timed, { within: 500 })).toMatchObject({ breaksAtAttempt: 2 })
+    const member = Policy.max([
+      Policy.constant("1 second").pipe(Policy.honoringRetryAfter({ max: "46 seconds" })),
+      Policy.constant("2 seconds").pipe(Policy.within("4 seconds"))
+    ]).pipe(Policy.jitteredWith({ min: 0.9, max: 1 }), Policy.attempts(4))
+    expect(misfit(member, { within: 500 })).toBeDefined()
+    const followed = Policy.standard.pipe(Policy.honoringRetryAfter({ max: "3 seconds" }))
+    // Failures that ask for up to a minute may ask for 3 s, too.
+    expect(misfit(followed, { within: "5 seconds", hint: "1 minute" })).toMatchObject({ hint: 3000, worstCase: 7200 })
+  })
+
+  it("the worst case is that of the slowest run, which need not be the longest", () => {
+    const policy = Policy.concat(
+      Policy.immediate(3).pipe(Policy.whileInput(isBusy), Policy.within("9 seconds")),
+      Policy.constant("10 seconds").pipe(Policy.attempts(2))
+    ).pipe(Policy.attempts(4))
+    expect(misfit(policy, { within: "5 seconds", attemptTimeout: 50 })).toMatchObject({
+      worstCase: 10_100,
+      over: 5100,
+      breaksAtAttempt: 2
+    })
+  })
+
+  it("a run of middling waits or hints may get further than one of the longest before time decides", () => {
+    const hinted = Policy.min([Policy.exponential(200).pipe(Policy.attempts(3), Policy.within(4492))]).pipe(
+      Policy.honoringRetryAfter({ max: 25_905 })
+    )
+    expect(misfit(hinted, { within: 500 })).toMatchObject({ worstCase: 4492 })
+    const drawn = Policy.concat(
+      Policy.none,
+      Policy.linear(1310, 77).pipe(Policy.jitteredWith({ min: 0.2, max: 1.1 }), Policy.within(3877))
+    )
+    expect(misfit(drawn, { within: 500 })).toMatchObject({ worstCase: 3877 })
+  })
+
+  it("a timeout past all counting is still a number", () => {
+    const error = misfit(Policy.standard, { within: 1000, attemptTimeout: 1.7e308 })
+    expect(error?.worstCase).toBeLessThan(Infinity)
+    expect(error?.message).not.toContain("Infinity")
+  })
+
   it("takes the slowest kind of failure", () => {
     const policy = Policy.byInput(
       [["throttled", isThrottled, Policy.exponential("1 second")]],

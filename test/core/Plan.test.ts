@@ -22,6 +22,26 @@ const paced = Policy.byInput(
   Policy.exponential("50 millis")
 ).pipe(Policy.attempts(4))
 
+const never = (): boolean => false
+const manyKinds = Policy.max([
+  Policy.byInput(
+    [
+      [
+        "transient",
+        never,
+        Policy.byInput(
+          [["throttled", never, Policy.exponential(493, 1.5)], ["unknown", never, Policy.none]],
+          Policy.exponential(200).pipe(Policy.attempts(3))
+        )
+      ],
+      ["throttled", never, Policy.linear(327, 126).pipe(Policy.whileInput(never, "throttled"))]
+    ],
+    Policy.constant(920).pipe(Policy.within(255))
+  ),
+  Policy.exponential(755, 10),
+  Policy.fibonacci(291)
+])
+
 /** A run of which every attempt fails, with its own draws and attempts. */
 const run = (policy: Policy.Any, attemptTimeout: number, next: () => number) => {
   const { start, step } = Policy.stepper(policy)
@@ -111,6 +131,56 @@ describe("Plan.of", () => {
     const latest = Math.max(...Array.from({ length: 500 }, () => run(policy, 40, next).elapsed))
     expect(latest).toBeLessThanOrEqual(plan.worstCase!)
     expect(latest).toBeGreaterThan(0.7 * plan.worstCase!)
+  })
+
+  it("the worst case is that of the slowest run, which need not be the longest", () => {
+    const policy = Policy.concat(
+      Policy.immediate(3).pipe(Policy.whileInput(isThrottled), Policy.within("9 seconds")),
+      Policy.constant("10 seconds").pipe(Policy.attempts(2))
+    ).pipe(Policy.attempts(4))
+    expect(limited(policy, { attemptTimeout: 50 }).worstCase).toBe(10_100)
+  })
+
+  it("lists no retry that time never allows", () => {
+    const first = Policy.constant("1 second").pipe(Policy.within(211))
+    const policy = Policy.concat(first, Policy.constant(778)).pipe(Policy.within(3853))
+    const plan = limited(policy, { attemptTimeout: "5 seconds" })
+    expect(plan.delays.map((_) => _.startEarliest)).toEqual([778, 1556, 2334, 3112])
+    expect(plan).toMatchObject({ attempts: 5, worstCase: 8853, amplification: 5 })
+    expect(Plan.toAscii(plan)).toContain("778 ms to 3.85 s")
+  })
+
+  it("takes no stop for a wait where time ends what has no end for other failures", () => {
+    const policy = Policy.byInput(
+      [["throttled", isThrottled, Policy.constant(250)]],
+      Policy.exponential("1500 millis").pipe(Policy.within("6900 millis"), Policy.jittered)
+    )
+    const { _tag, delays } = of(policy)
+    expect(_tag).toBe("Unlimited")
+    expect(delays[2]!.max).toBeGreaterThan(4000)
+    expect(delays.filter(({ max, mean, min }) => !(0 <= min && min <= mean && mean <= max))).toEqual([])
+  })
+
+  it("is quick where many kinds of failure can follow each other", () => {
+    // Both were ten seconds, and a test may take one.
+    expect(of(manyKinds, { attemptTimeout: "1 second" })._tag).toBe("Limited")
+    expect(of(manyKinds.pipe(Policy.attempts(11)), { attemptTimeout: "1 second" })._tag).toBe("Limited")
+    expect(Result.isFailure(Plan.fits(manyKinds, { within: "1 day" }))).toBe(true)
+  })
+
+  it("more orders of failures than can be followed are a typed error", () => {
+    const error = failure(manyKinds.pipe(Policy.attempts(10_000)))
+    expect(error).toBeInstanceOf(Plan.PlanTooLarge)
+    expect(error?.message).toContain("can fail in more orders than a plan can follow")
+    const unfit = Plan.fits(manyKinds.pipe(Policy.attempts(10_000)), { within: "1 day" })
+    expect(Result.isFailure(unfit) && unfit.failure._tag).toBe("PlanTooLarge")
+  })
+
+  it("a timeout past all counting is still a number", () => {
+    const plan = limited(Policy.standard, { attemptTimeout: 1.7e308 })
+    expect(plan.worstCase).toBeLessThan(Infinity)
+    expect(Plan.toJson(plan).worstCase).toBe(plan.worstCase)
+    expect(Plan.toAscii(plan)).not.toContain("Infinity")
   })
 
   it("has no worst case without an attempt timeout", () => {

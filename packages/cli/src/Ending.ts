@@ -5,6 +5,7 @@ import type * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { writeSync } from "node:fs"
+import { inLines } from "./visible.ts"
 
 /** What the command was asked about is not so. */
 const no = 1
@@ -34,13 +35,16 @@ export const refuse = (text: string): Ending => new Ending({ exitCode: wrongUse,
 export const withCode = (exitCode: number): Ending => new Ending({ exitCode, text: undefined })
 
 /**
- * A line on standard error, written at once. Not by way of `process.stderr`: that makes a pipe non-blocking for
+ * Lines on standard error, written at once. Not by way of `process.stderr`: that makes a pipe non-blocking for
  * everybody who shares it, and a program that `reprise run` has started does.
  */
-export const say = (text: string): void => {
+export const write = (text: string): void => {
   try {
-    writeSync(2, `reprise: ${text}\n`)
+    writeSync(2, `${inLines(text)}\n`)
   } catch {
     // Nobody listens.
   }
 }
+
+/** Lines on standard error that say whose they are. */
+export const say = (text: string): void => write(`reprise: ${text}`)

@@ -5,6 +5,7 @@ import * as Plan from "@reprise/core/Plan"
 import * as Policy from "@reprise/core/Policy"
 import * as Spec from "@reprise/core/Spec"
 import * as Result from "effect/Result"
+import { type Branch, branches } from "./branches.ts"
 import { spell } from "./durations.ts"
 
 export type Kind = "no-end" | "no-jitter" | "no-cap" | "immediate"
@@ -18,20 +19,34 @@ export interface Finding {
 }
 
 const hour = 3_600_000
-/** Of a longer policy the first retries are looked at. */
+/** Of a longer policy the first retries are looked at; where there are branches, so many of all. */
 const mostAttempts = 1_000
 
-const delaysOf = (policy: Policy.Any): ReadonlyArray<Plan.Delay> => {
-  const plan = Result.orElse(Plan.of(policy), () => Plan.of(Policy.attempts(policy, mostAttempts)))
-  return Result.isSuccess(plan) ? plan.success.delays : []
+/** A branch, and the waits that it comes to. */
+interface Looked extends Branch {
+  readonly delays: ReadonlyArray<Plan.Delay>
 }
+
+/** A branch names no predicate, and so its notation is all of it. */
+const policyOf = ({ spec }: Branch) => Policy.parse(Policy.format({ ...Policy.none, spec }))
+
+const planOf = (policy: Policy.Any, attempts: number): Result.Result<Plan.Plan, unknown> => {
+  const short = () => Plan.of(Policy.attempts(policy, attempts))
+  return attempts < mostAttempts ? short() : Result.orElse(Plan.of(policy), short)
+}
+
+const look = (all: ReadonlyArray<Branch>): ReadonlyArray<Looked> =>
+  all.map((branch) => {
+    const plan = Result.flatMap(policyOf(branch), (policy) => planOf(policy, Math.ceil(mostAttempts / all.length)))
+    return { ...branch, delays: Result.isSuccess(plan) ? plan.success.delays : [] }
+  })
 
 const noEnd = ({ spec }: Policy.Any): string | undefined =>
   Spec.hasEnd(spec)
     ? undefined
     : "it has no end: while the other side is down, calls pile up; add attempts(n) or within(duration)"
 
-const noJitter = (delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+const noJitter = ({ delays }: Looked): string | undefined => {
   const fixed = delays.find(({ max, min }) => max > 0 && min === max)
   return fixed === undefined
     ? undefined
@@ -39,7 +54,7 @@ const noJitter = (delays: ReadonlyArray<Plan.Delay>): string | undefined => {
       "return together; add jitter"
 }
 
-const noCap = ({ spec }: Policy.Any, delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+const noCap = ({ delays, spec }: Looked): string | undefined => {
   if (Spec.largestDelay(spec) !== Infinity) return undefined
   const long = delays.find(({ max }) => max > hour)
   if (long === undefined && Spec.hasEnd(spec)) return undefined
@@ -48,21 +63,30 @@ const noCap = ({ spec }: Policy.Any, delays: ReadonlyArray<Plan.Delay>): string 
     : `retry ${long.retry} can wait ${spell(long.max)}, as nothing caps the growth; add cap(duration)`
 }
 
-const immediate = (delays: ReadonlyArray<Plan.Delay>): string | undefined => {
+const immediate = ({ delays }: Looked): string | undefined => {
   const count = delays.filter(({ max }) => max === 0).length
   return count > 1
     ? `${count} retries come without any wait: one may catch a lost connection, more only add load`
     : undefined
 }
 
+/** The first branch of which something is to be said, and that. */
+const first = (looked: ReadonlyArray<Looked>, judge: (branch: Looked) => string | undefined): string | undefined => {
+  for (const branch of looked) {
+    const reason = judge(branch)
+    if (reason !== undefined) return branch.when === "" ? reason : `${branch.when}: ${reason}`
+  }
+  return undefined
+}
+
 /** The findings of a policy, gravest first. */
 export const find = (policy: Policy.Any): ReadonlyArray<Finding> => {
-  const delays = delaysOf(policy)
+  const looked = look(branches(policy.spec))
   const found: ReadonlyArray<readonly [Kind, string | undefined]> = [
     ["no-end", noEnd(policy)],
-    ["no-jitter", noJitter(delays)],
-    ["no-cap", noCap(policy, delays)],
-    ["immediate", immediate(delays)]
+    ["no-jitter", first(looked, noJitter)],
+    ["no-cap", first(looked, noCap)],
+    ["immediate", first(looked, immediate)]
   ]
   return found.flatMap(([finding, reason]) =>
     reason === undefined ? [] : [{ finding, reason, allow: `--allow-${finding}` as const }]

@@ -15,7 +15,8 @@ import type * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as TerminalCapabilities from "effect/cli/TerminalCapabilities"
 import { isatty } from "node:tty"
-import { say } from "./Ending.ts"
+import { say, write } from "./Ending.ts"
+import * as stdout from "./stdout.ts"
 
 const unused = Effect.die(new Error("reprise asks nothing and starts nothing through effect/cli"))
 
@@ -57,11 +58,7 @@ const presenter: Layer.Layer<never> = CliOutput.layerPresenter({
       case "Help":
         return event.reason === "Requested"
           ? CliOutput.defaultPresenter.present(event)
-          : Effect.sync(() =>
-            process.stderr.write(
-              `${CliOutput.defaultFormatter({ colors: false }).formatHelpDoc(event.helpDoc)}\n`
-            )
-          )
+          : Effect.sync(() => write(CliOutput.defaultFormatter({ colors: false }).formatHelpDoc(event.helpDoc)))
       case "InvalidInvocation":
         return Effect.sync(() => {
           for (const { message } of event.errors) say(message)
@@ -77,4 +74,10 @@ const config: Layer.Layer<never> = CliConfig.layer({
   builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions]
 })
 
-export const layer: Layer.Layer<Command.Environment> = Layer.mergeAll(services, capabilities, presenter, config)
+export const layer: Layer.Layer<Command.Environment> = Layer.mergeAll(
+  services,
+  capabilities,
+  presenter,
+  config,
+  stdout.layer
+)

@@ -69,6 +69,13 @@ export const resolve = (text: string): Effect.Effect<Resolved, Ending> => {
   return Effect.fromResult(inline(text))
 }
 
+/**
+ * An error about a policy, for standard error. It names a policy from elsewhere by the place: what stands there is
+ * shown by answers alone, which are asked for it.
+ */
+export const refuseNaming = (text: string, policy: Policy.Any, { message }: { readonly message: string }): Ending =>
+  refuse(/^(@|env:)/.test(text) ? message.replaceAll(Policy.format(policy), () => text) : message)
+
 /** The argument of the commands that read one policy. */
 export const argument: Argument.Argument<string> = Argument.String("policy").pipe(
   Argument.withDescription("The notation, @FILE, preset:NAME or env:NAME")

@@ -12,7 +12,7 @@ import { importPolicy } from "./commands/import.ts"
 import { plan } from "./commands/plan.ts"
 import { presets } from "./commands/presets.ts"
 import { run } from "./commands/run.ts"
-import { refuse, say } from "./Ending.ts"
+import { Ending, refuse, say } from "./Ending.ts"
 import { layer } from "./platform.ts"
 import { version } from "./version.ts"
 
@@ -48,10 +48,10 @@ export const main = (args: ReadonlyArray<string>): void => {
   Effect.runFork(program(args)).addObserver((exit) => {
     if (Exit.isSuccess(exit)) return
     const error = Cause.squash(exit.cause)
-    const ending = Cause.findErrorOption(exit.cause)
-    if (ending._tag === "Some" && ending.value._tag === "Ending") {
-      process.exitCode = ending.value.exitCode
-      if (ending.value.text) say(ending.value.text)
+    // Also thrown, by what writes to standard output.
+    if (error instanceof Ending) {
+      process.exitCode = error.exitCode
+      if (error.text) say(error.text)
       return
     }
     process.exitCode = crashed

@@ -2,16 +2,17 @@
  * `reprise check`: whether a policy keeps a latency contract, and whether it is one to ship.
  */
 import type * as Policy from "@reprise/core/Policy"
+import * as Spec from "@reprise/core/Spec"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { flag, spell } from "../durations.ts"
-import { answeredNo, refuse } from "../Ending.ts"
+import { answeredNo } from "../Ending.ts"
 import type { Finding, Kind } from "../findings.ts"
 import { attemptTimeout } from "../flags.ts"
 import { json, type Paint, print, printJson } from "../output.ts"
-import { argument, resolve } from "../policyArgument.ts"
+import { argument, refuseNaming, resolve } from "../policyArgument.ts"
 
 /** What `--json` prints. Durations are milliseconds. */
 interface Answer {
@@ -25,20 +26,35 @@ interface Answer {
   readonly findings: ReadonlyArray<Finding>
 }
 
-type Contract = { readonly within: number; readonly attemptTimeout: number | undefined }
+type Contract = { readonly policy: string; readonly within: number; readonly attemptTimeout: number | undefined }
 
 const allow = (kind: Kind, what: string) =>
   Flag.Boolean(`allow-${kind}`).pipe(Flag.withDescription(`Do not answer no for ${what}`), Flag.withDefault(false))
 
 /** The answer, and the sentence about what does not fit. */
-const ask = Effect.fnUntraced(function* (policy: Policy.Any, contract: Contract, allowed: ReadonlySet<Kind>) {
+const ask = Effect.fnUntraced(function* (
+  policy: Policy.Any,
+  contract: Contract,
+  allowed: ReadonlySet<Kind>
+) {
   const Plan = yield* Effect.promise(() => import("@reprise/core/Plan"))
   const { find } = yield* Effect.promise(() => import("../findings.ts"))
   const findings = find(policy).filter(({ finding }) => !allowed.has(finding))
+  if (allowed.has("no-end") && !Spec.hasEnd(policy.spec)) {
+    const answer: Answer = {
+      fits: true,
+      worstCase: null,
+      within: contract.within,
+      breaksAtAttempt: null,
+      suggestion: null,
+      findings
+    }
+    return { answer, sentence: "it has no end, as --allow-no-end allows, and so nothing is said of its time." }
+  }
   const fits = Plan.fits(policy, contract)
   if (Result.isFailure(fits)) {
     const misfit = fits.failure
-    if (misfit._tag !== "DoesNotFit") return yield* Effect.fail(refuse(misfit.message))
+    if (misfit._tag !== "DoesNotFit") return yield* Effect.fail(refuseNaming(contract.policy, policy, misfit))
     const { attempts, cap } = misfit.suggestion
     const answer: Answer = {
       fits: false,
@@ -87,7 +103,7 @@ export const check = Command.make(
     within: flag("within", "The longest that a run may take in all"),
     attemptTimeout,
     json,
-    noEnd: allow("no-end", "a policy without an end"),
+    noEnd: allow("no-end", "a policy without an end, and leave its time out"),
     noJitter: allow("no-jitter", "waits that are the same in every client"),
     noCap: allow("no-cap", "an exponential that passes an hour"),
     immediate: allow("immediate", "more than one retry without a wait")

@@ -4,10 +4,9 @@
 import * as Effect from "effect/Effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
-import { refuse } from "../Ending.ts"
 import { attemptTimeout } from "../flags.ts"
 import { json, type Paint, print, printJson } from "../output.ts"
-import { resolve } from "../policyArgument.ts"
+import { refuseNaming, resolve } from "../policyArgument.ts"
 
 const painted = (paint: Paint, table: string): string => {
   const [head = "", ...rows] = table.split("\n")
@@ -30,9 +29,18 @@ export const compare = Command.make(
       (text) => Effect.map(resolve(text), (policy) => [text, policy] as const)
     )
     const Plan = yield* Effect.promise(() => import("@reprise/core/Plan"))
-    const plans = yield* Effect.fromResult(
-      Plan.compare(Object.fromEntries(entries), { attemptTimeout: options.attemptTimeout })
-    ).pipe(Effect.mapError((error) => refuse(error.message)))
+    const plans = Object.fromEntries(
+      yield* Effect.forEach(
+        entries,
+        ([text, policy]) =>
+          Effect.fromResult(Plan.of(policy, { attemptTimeout: options.attemptTimeout })).pipe(
+            Effect.mapBoth({
+              onFailure: (error) => refuseNaming(text, policy, error),
+              onSuccess: (plan) => [text, plan] as const
+            })
+          )
+      )
+    )
     yield* options.json
       ? printJson(Object.values(plans).map(Plan.toJson))
       : print((paint) => painted(paint, Plan.table(plans)))

@@ -5,10 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { refuse } from "../Ending.ts"
+import { answeredNo, refuse, say } from "../Ending.ts"
 import type { Imported, Importer } from "../importers/Imported.ts"
+import { wholeFile } from "../importers/tree.ts"
 import { json, type Paint, print, printJson } from "../output.ts"
 import { readText } from "../readText.ts"
+import { inLine } from "../visible.ts"
 
 const kinds = ["grpc", "envoy", "temporal", "aws"] as const
 
@@ -21,9 +23,9 @@ const importers: Readonly<Record<typeof kinds[number], () => Promise<Importer>>>
 
 const shown = (paint: Paint, { at, policy, unmapped }: Imported): string =>
   [
-    `${paint("dim", `${at}:`)} ${paint("bold", policy)}`,
+    `${paint("dim", `${inLine(at)}:`)} ${paint("bold", inLine(policy))}`,
     ...unmapped.map(({ field, reason, value }) =>
-      `  ${paint("yellow", "not in it")}: ${field} = ${JSON.stringify(value)} (${reason})`
+      `  ${paint("yellow", "not in it")}: ${inLine(field)} = ${inLine(JSON.stringify(value))} (${reason})`
     )
   ].join("\n")
 
@@ -41,13 +43,20 @@ export const importPolicy = Command.make(
   Effect.fnUntraced(function* (options) {
     const text = yield* readText(options.file)
     const importer = yield* Effect.promise(importers[options.from])
-    const imported = yield* Effect.mapError(
+    const found = yield* Effect.mapError(
       Effect.fromResult(importer(text)),
       (problem) => refuse(`${options.file}: ${problem}`)
     )
+    const imported = found.filter((_) => "policy" in _)
+    const unread = found.filter((_) => "problem" in _)
+    for (const { at, problem } of unread) {
+      say(inLine(at === wholeFile ? `${options.file}: ${problem}` : `${options.file}: ${at}: ${problem}`))
+    }
+    if (imported.length === 0) return yield* refuse("")
     yield* options.json
       ? printJson(imported)
       : print((paint) => imported.map((_) => shown(paint, _)).join("\n"))
+    if (unread.length > 0) return yield* answeredNo
   })
 ).pipe(
   Command.withShortDescription("Read the retry policies of another system"),

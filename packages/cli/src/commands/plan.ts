@@ -1,15 +1,14 @@
 /**
  * `reprise plan`: what a policy will do, before it runs.
  */
-import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
-import { refuse } from "../Ending.ts"
+import { refuse, write } from "../Ending.ts"
 import { attemptTimeout } from "../flags.ts"
 import { json, type Paint, print, printJson, width } from "../output.ts"
-import { argument, resolve } from "../policyArgument.ts"
+import { argument, refuseNaming, resolve } from "../policyArgument.ts"
 
 const painted = (paint: Paint, chart: string): string => {
   const [policy = "", ...rest] = chart.split("\n")
@@ -35,7 +34,7 @@ export const plan = Command.make(
     const policy = yield* resolve(options.policy)
     const Plan = yield* Effect.promise(() => import("@reprise/core/Plan"))
     const plan = yield* Effect.fromResult(Plan.of(policy, { attemptTimeout: options.attemptTimeout })).pipe(
-      Effect.mapError((error) => refuse(error.message))
+      Effect.mapError((error) => refuseNaming(options.policy, policy, error))
     )
     if (Option.isSome(options.svg)) {
       const path = options.svg.value
@@ -47,7 +46,7 @@ export const plan = Command.make(
     }
     if (options.json) return yield* printJson(Plan.toJson(plan))
     yield* print((paint) => painted(paint, Plan.toAscii(plan, { width: width() })))
-    if (Option.isSome(options.svg)) yield* Console.error(`Charts written to ${options.svg.value}`)
+    if (Option.isSome(options.svg)) write(`Charts written to ${options.svg.value}`)
   })
 ).pipe(
   Command.withShortDescription("Show what a policy will do"),

@@ -48,6 +48,10 @@ export const run = Command.make(
       Flag.withDefault((): boolean => true)
     ),
     attemptTimeout,
+    killAfter: flag("kill-after", "SIGKILL so long after the SIGTERM of an attempt whose time is up (default: 5s)")
+      .pipe(
+        Flag.withDefault(5_000)
+      ),
     within: flag("within", "No attempt starts later than this after the first one").pipe(Flag.withDefault(undefined)),
     stdin: Flag.Literals("stdin", ["first", "buffer"]).pipe(
       Flag.withDescription("Who reads standard input: the first attempt, or all, from memory"),
@@ -75,6 +79,7 @@ export const run = Command.make(
       policy,
       retryOn: options.retryOn,
       attemptTimeout: options.attemptTimeout,
+      killAfter: options.killAfter,
       stdin: options.stdin === "buffer" && !options.dryRun ? yield* readStdin : undefined
     }
     const seeded = <A, E, R>(self: Effect.Effect<A, E, R>) =>

@@ -19,5 +19,13 @@ export interface Imported {
   readonly unmapped: ReadonlyArray<Unmapped>
 }
 
-/** Reads the text of a file. Fails with what is wrong, as a sentence without its full stop. */
-export type Importer = (text: string) => Result.Result<ReadonlyArray<Imported>, string>
+/** One that cannot be read, while others can. */
+export interface Unread {
+  /** Where in the file it stands, and its name if it has one. */
+  readonly at: string
+  /** What is wrong, as a sentence without its full stop. */
+  readonly problem: string
+}
+
+/** Reads the text of a file. Fails with what is wrong with all of it, as a sentence without its full stop. */
+export type Importer = (text: string) => Result.Result<ReadonlyArray<Imported | Unread>, string>

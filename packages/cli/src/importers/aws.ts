@@ -5,7 +5,7 @@
 import * as Policy from "@reprise/core/Policy"
 import * as Transience from "@reprise/core/Transience"
 import type { Imported, Importer, Unmapped } from "./Imported.ts"
-import { number, reading, Unreadable } from "./tree.ts"
+import { each, number, reading, Unreadable } from "./tree.ts"
 
 interface Profile {
   readonly name: string
@@ -73,5 +73,5 @@ export const aws: Importer = (text) =>
   reading(() => {
     const found = profiles(text).filter(({ settings }) => settings.has("retry_mode") || settings.has("max_attempts"))
     if (found.length === 0) throw new Unreadable("sets neither retry_mode nor max_attempts")
-    return found.map(one)
+    return each(found, ({ name }) => `[${name}]`, one)
   })

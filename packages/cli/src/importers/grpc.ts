@@ -4,7 +4,20 @@
  */
 import * as Policy from "@reprise/core/Policy"
 import type { Imported, Importer, Unmapped } from "./Imported.ts"
-import { duration, findAll, type Found, isFields, json, normalized, number, reading, Unreadable } from "./tree.ts"
+import {
+  type Candidate,
+  duration,
+  each,
+  fieldsOf,
+  findAll,
+  type Found,
+  isFields,
+  json,
+  normalized,
+  number,
+  reading,
+  Unreadable
+} from "./tree.ts"
 import * as unmapped from "./unmapped.ts"
 
 /** What a client makes at most, whatever the config says. */
@@ -64,8 +77,17 @@ const one = (found: Found, root: unknown): Imported => {
   }
 }
 
-export const grpc: Importer = (text) =>
+const text = (value: unknown): string => typeof value === "string" ? value : ""
+
+/** Where it is, and the services and methods that it is for. */
+const nameOf = ({ at, parent }: Candidate): string => {
+  const names = Array.isArray(parent["name"]) ? parent["name"].filter(isFields) : []
+  const spelled = names.map(({ method, service }) => [text(service), text(method)].filter((_) => _ !== "").join("/"))
+  return spelled.length === 0 ? at : `${at} (${spelled.join(", ")})`
+}
+
+export const grpc: Importer = (content) =>
   reading(() => {
-    const root = json(text)
-    return findAll(root, "retry_policy").map((found) => one(found, root))
+    const root = json(content)
+    return each(findAll(root, "retry_policy"), nameOf, (_) => one(fieldsOf(_), root))
   })

@@ -4,7 +4,7 @@
  */
 import * as Policy from "@reprise/core/Policy"
 import type { Imported, Importer } from "./Imported.ts"
-import { duration, findAll, type Found, json, number, reading } from "./tree.ts"
+import { duration, each, fieldsOf, findAll, type Found, isZero, json, number, reading } from "./tree.ts"
 import * as unmapped from "./unmapped.ts"
 
 const mapped = ["initial_interval", "backoff_coefficient", "maximum_interval", "maximum_attempts"]
@@ -15,14 +15,14 @@ const reasons: unmapped.Reasons = {
 
 const one = (found: Found): Imported => {
   const { at, fields } = found
-  const initial = fields["initial_interval"] === undefined
-    ? 1_000
-    : duration("initialInterval", fields["initial_interval"])
-  const longest = fields["maximum_interval"] === undefined
-    ? initial * 100
-    : duration("maximumInterval", fields["maximum_interval"])
+  // Zero is what a protocol buffer has for nothing: the default, or no limit.
+  const interval = (field: string, spelling: string, otherwise: number) => {
+    const value = fields[field]
+    return value === undefined || isZero(value) ? otherwise : duration(spelling, value)
+  }
+  const initial = interval("initial_interval", "initialInterval", 1_000)
+  const longest = interval("maximum_interval", "maximumInterval", initial * 100)
   const coefficient = number("backoffCoefficient", fields["backoff_coefficient"] ?? 2)
-  // Zero is what a protocol buffer has for nothing: no limit.
   const attempts = number("maximumAttempts", fields["maximum_attempts"] ?? 0)
   const waits = Policy.capped(Policy.exponential(initial, coefficient), longest)
   return {
@@ -32,4 +32,5 @@ const one = (found: Found): Imported => {
   }
 }
 
-export const temporal: Importer = (text) => reading(() => findAll(json(text), "retry_policy").map(one))
+export const temporal: Importer = (text) =>
+  reading(() => each(findAll(json(text), "retry_policy"), ({ at }) => at, (_) => one(fieldsOf(_))))

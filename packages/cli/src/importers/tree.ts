@@ -3,6 +3,7 @@
  */
 import * as Result from "effect/Result"
 import { parse as parseDuration } from "../durations.ts"
+import type { Imported, Unread } from "./Imported.ts"
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -69,17 +70,32 @@ export const normalized = (fields: Fields): Fields => {
   return Object.fromEntries(result)
 }
 
-/** The objects under a name, anywhere in the data; the whole of it, when it has that name nowhere. */
-export const findAll = (root: unknown, name: string): ReadonlyArray<Found> => {
-  const found: Array<Found> = []
+/** Where something is that is all of the file. */
+export const wholeFile = "the file"
+
+/** What stands under a name, and is not read yet. */
+export interface Candidate {
+  readonly at: string
+  /** The object that it is in. */
+  readonly parent: Fields
+  readonly value: unknown
+}
+
+/** What stands under a name, anywhere in the data; the whole of it, when it has that name nowhere. */
+export const findAll = (root: unknown, name: string): ReadonlyArray<Candidate> => {
+  const found: Array<Candidate> = []
   for (const { at, key, parent, value } of places(root)) {
-    if (snake(key) === name && isFields(value)) {
-      found.push({ at, fields: normalized(value), beside: normalized(parent ?? {}), spelled: spelledIn(value) })
-    }
+    if (snake(key) === name && value !== null) found.push({ at, parent: parent ?? {}, value })
   }
   if (found.length > 0) return found
   if (!isFields(root)) throw new Unreadable(`has no ${name}`)
-  return [{ at: "the file", fields: normalized(root), beside: {}, spelled: spelledIn(root) }]
+  return [{ at: wholeFile, parent: {}, value: root }]
+}
+
+/** Reads the fields of a candidate. Throws where it is none. */
+export const fieldsOf = ({ at, parent, value }: Candidate): Found => {
+  if (!isFields(value)) throw new Unreadable("has a policy that is no object")
+  return { at, fields: normalized(value), beside: normalized(parent), spelled: spelledIn(value) }
 }
 
 export const json = (text: string): unknown => {
@@ -91,11 +107,23 @@ export const json = (text: string): unknown => {
   }
 }
 
+/** A protocol buffer's whole number: its JSON may have it as text. */
+const whole = (value: unknown): number =>
+  typeof value === "number" || (typeof value === "string" && /^\d{1,15}$/.test(value)) ? Number(value) : NaN
+
+/** Milliseconds of `{ seconds, nanos }`; no number for anything else. */
+const millisOf = (value: unknown): number =>
+  isFields(value) && Object.keys(value).every((_) => _ === "seconds" || _ === "nanos")
+    ? whole(value["seconds"] ?? 0) * 1_000 + whole(value["nanos"] ?? 0) / 1_000_000
+    : NaN
+
+/** Whether a duration is none: a protocol buffer does not tell zero from nothing. */
+export const isZero = (value: unknown): boolean =>
+  millisOf(value) === 0 || (typeof value === "string" && /^\s*0+(\.0+)?\s*[a-z]+\s*$/i.test(value))
+
 /** Milliseconds of `"1.5s"` or `{ seconds, nanos }`, or of another text in the units of the notation. */
 export const duration = (field: string, value: unknown): number => {
-  const amount = isFields(value)
-    ? Number(value["seconds"] ?? 0) * 1_000 + Number(value["nanos"] ?? 0) / 1_000_000
-    : NaN
+  const amount = millisOf(value)
   if (amount >= 1) return amount
   try {
     if (typeof value === "string") return parseDuration(value)
@@ -110,6 +138,17 @@ export const number = (field: string, value: unknown): number => {
   if (typeof value === "string" && /^\d+(\.\d+)?$/.test(value)) return Number(value)
   throw new Unreadable(`has a ${field} that is no number`)
 }
+
+/** Reads each on its own, so that a bad one does not hide the others. */
+export const each = <A>(
+  items: ReadonlyArray<A>,
+  nameOf: (item: A) => string,
+  read: (item: A) => Imported
+): ReadonlyArray<Imported | Unread> =>
+  items.map((item) => {
+    const result = reading(() => read(item))
+    return Result.isSuccess(result) ? result.success : { at: nameOf(item), problem: result.failure }
+  })
 
 /** Runs an importer's reading, and keeps what it throws about the file. */
 export const reading = <A>(read: () => A): Result.Result<A, string> =>

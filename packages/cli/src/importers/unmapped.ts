@@ -7,6 +7,9 @@ import { type Found, Unreadable } from "./tree.ts"
 /** Why a field has no equivalent, by its name. */
 export type Reasons = Readonly<Record<string, string>>
 
+export const reasonOf = (reasons: Reasons, field: string): string =>
+  (Object.hasOwn(reasons, field) ? reasons[field] : undefined) ?? "unknown to this importer"
+
 /** The fields with a reason, and those that nobody knows. Throws when none of the fields is known. */
 export const list = (
   { fields, spelled }: Found,
@@ -23,7 +26,7 @@ export const list = (
       : [{
         field: spelled(field),
         value,
-        reason: Object.hasOwn(reasons, field) ? reasons[field]! : "unknown to this importer"
+        reason: reasonOf(reasons, field)
       }]
   )
 }

@@ -4,11 +4,13 @@
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { type ChildProcess, spawn } from "node:child_process"
+import { fstatSync } from "node:fs"
 import type { Readable } from "node:stream"
 import * as group from "./group.ts"
 import type { Guard } from "./Guard.ts"
 import * as hint from "./hint.ts"
 import { ProgramFailed } from "./ProgramFailed.ts"
+import { inLine } from "../visible.ts"
 import { exitCode as exitCodeOf, type Signals } from "./Signals.ts"
 
 export interface Program {
@@ -16,6 +18,8 @@ export interface Program {
   readonly args: ReadonlyArray<string>
   /** Whether an exit code is worth another attempt. */
   readonly retryOn: (exitCode: number) => boolean
+  /** How long a program whose time is up may take to end, in milliseconds. */
+  readonly killAfter: number
   readonly signals: Signals
   readonly guard: Guard
 }
@@ -45,10 +49,18 @@ const notStarted = (command: string, error: unknown): ProgramFailed => {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error)
   return new ProgramFailed({
     exitCode: code === "ENOENT" ? 127 : 126,
-    how: code === "ENOENT" ? `no program is called ${command}` : `${command} cannot be started (${code})`,
+    how: code === "ENOENT"
+      ? `no program is called ${inLine(command)}`
+      : `${inLine(command)} cannot be started (${code})`,
     transient: false,
     retryAfter: undefined
   })
+}
+
+/** Whether somebody reads what the program writes. Who is ended for writing to a pipe has lost that reader. */
+const outputIsPiped = (): boolean => {
+  const output = fstatSync(1)
+  return output.isFIFO() || output.isSocket()
 }
 
 const failed = ({ code, signal }: Ended, program: Program, reader: hint.Reader): ProgramFailed => {
@@ -56,7 +68,7 @@ const failed = ({ code, signal }: Ended, program: Program, reader: hint.Reader):
   return new ProgramFailed({
     exitCode,
     how: signal === null ? `exit code ${exitCode}` : `ended by ${signal}`,
-    transient: program.retryOn(exitCode),
+    transient: program.retryOn(exitCode) && !(signal === "SIGPIPE" && outputIsPiped()),
     retryAfter: reader.end()
   })
 }
@@ -98,17 +110,15 @@ const start = (program: Program, { env, stdin }: Start): Effect.Effect<Running, 
     resume(Effect.succeed({ child, pid, ended, hints, channel: readable }))
   })
 
-const grace = "5 seconds"
-
 /** Ends a program that is still running: as a signal that came asks for, or as the end of its time does. */
-const stop = ({ ended, pid }: Running, { signals }: Program): Effect.Effect<void> =>
+const stop = ({ ended, pid }: Running, { killAfter, signals }: Program): Effect.Effect<void> =>
   Effect.suspend(() => {
     // It has been passed on, and the sender knows how long to wait: a second one is passed on too.
     if (signals.received !== undefined) return Deferred.await(ended)
     group.signal(pid, "SIGTERM")
     return Deferred.await(ended).pipe(
       Effect.timeoutOrElse({
-        duration: grace,
+        duration: killAfter,
         orElse: () => {
           group.signal(pid, "SIGKILL")
           return Deferred.await(ended)

@@ -24,7 +24,7 @@ export class Reader {
   #rest = ""
 
   readonly add = (chunk: string): void => {
-    const lines = (this.#rest + chunk).split("\n")
+    const lines = (this.#rest + chunk).split(/\r?\n/)
     this.#rest = (lines.pop() ?? "").slice(0, longest)
     for (const text of lines) this.hint = parse(text) ?? this.hint
   }

@@ -7,6 +7,7 @@ import * as Console from "effect/Console"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { spell } from "../durations.ts"
+import { inLine } from "../visible.ts"
 import { ProgramFailed } from "./ProgramFailed.ts"
 import type { Options } from "./supervise.ts"
 import * as virtualClock from "./virtualClock.ts"
@@ -17,7 +18,7 @@ const most = 20
 const quoted = (word: string): string => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 export const rehearse = (options: Options): Effect.Effect<void> => {
-  const line = [options.command, ...options.args].map(quoted).join(" ")
+  const line = inLine([options.command, ...options.args].map(quoted).join(" "))
   const once = Effect.gen(function* () {
     const { elapsed, number } = yield* Retry.Attempt
     if (number > most) return yield* Console.log(`and so on: the first ${most} attempts are shown`)

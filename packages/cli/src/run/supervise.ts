@@ -19,6 +19,8 @@ export interface Options {
   readonly policy: Policy.Policy<unknown>
   readonly retryOn: (exitCode: number) => boolean
   readonly attemptTimeout: number | undefined
+  /** How long a program whose time is up may take to end, in milliseconds. */
+  readonly killAfter: number
   /** What every attempt reads. Default: this process's standard input for the first one, nothing for the others. */
   readonly stdin: Buffer | undefined
 }

@@ -7,7 +7,7 @@ const mostRows = 24
 /** One row of a chart: solid up to `min`, shaded up to `max`, a dot at the mean. */
 const bar = (min: number, mean: number | undefined, max: number, scale: number): string => {
   const cell = (millis: number) => Math.round(millis * scale)
-  const drawn = "█".repeat(cell(min)) + "░".repeat(cell(max) - cell(min))
+  const drawn = "█".repeat(cell(min)) + "░".repeat(Math.max(0, cell(max) - cell(min)))
   if (mean === undefined || min === max) return drawn
   const dot = Math.min(cell(mean), Math.max(0, drawn.length - 1))
   return `${drawn.slice(0, dot)}●${drawn.slice(dot + 1)}`

@@ -8,7 +8,7 @@ import { last, type Path } from "./walk.ts"
 export interface Known {
   /** Every draw 0. */
   readonly low: Path
-  /** Every draw 1, without the elapsed limit. */
+  /** Every draw 1, without the elapsed limit: beyond it, it says only that a wait can be cut short by the limit. */
   readonly high: Path
   /** The latest start of each retry where more than the draws decides on it, attempts taking no time. */
   readonly latest: ReadonlyArray<number>
@@ -21,33 +21,56 @@ export interface Known {
 
 const isDrawn = (waits: Known["waits"]): waits is Simulation => "totals" in waits
 
-const delay = ({ high, latest, limit, low, timeout, waits }: Known, index: number): Plan.Delay => {
+/** The earliest start of a retry; `Infinity` where none of the runs gets to it in time. */
+const earliest = ({ high, limit, low, waits }: Known, index: number): number => {
+  const start = high.starts[index] ?? Infinity
+  return Math.min(
+    low.starts[index] ?? Infinity,
+    start <= limit ? start : Infinity,
+    isDrawn(waits) ? waits.retries[index]?.startEarliest ?? Infinity : Infinity
+  )
+}
+
+/** How many retries some run gets to. */
+export const retries = (known: Known): number => {
+  let count = 0
+  while (earliest(known, count) < Infinity) count++
+  return count
+}
+
+/** Of a search that stopped past the elapsed limit, what it did not look at may be as late as that. */
+const latestAt = ({ latest, limit, timeout }: Known, index: number): number =>
+  latest[index] ?? ((latest[latest.length - 1] ?? 0) + latest.length * timeout > limit ? limit : 0)
+
+const delay = (known: Known, index: number): Plan.Delay => {
+  const { high, limit, low, timeout, waits } = known
   const drawn = isDrawn(waits) ? waits.retries[index] : undefined
   // A path may have stopped before this retry: then it has nothing to say of it.
-  const least = (of: (path: Path) => number | undefined, drawn = Infinity) =>
-    Math.min(of(low) ?? Infinity, of(high) ?? Infinity, drawn)
   const most = (of: (path: Path) => number | undefined, drawn = 0) => Math.max(of(low) ?? 0, of(high) ?? 0, drawn)
-  const min = least((_) => _.delays[index], drawn?.min)
+  const longest = (high.starts[index] ?? Infinity) <= limit ? high.delays[index] : undefined
+  const min = Math.min(low.delays[index] ?? Infinity, longest ?? Infinity, drawn?.min ?? Infinity)
+  const before = index === 0 ? 0 : earliest(known, index - 1)
   return {
     retry: index + 1,
     reached: isDrawn(waits) ? drawn?.reached ?? 0 : 1,
     min,
     // A retry that no run reached is one that only the shortest waits leave time for.
     mean: isDrawn(waits) ? drawn?.mean ?? min : mean(waits[index]!),
-    max: Math.min(most((_) => _.delays[index], drawn?.max), limit - (low.starts[index - 1] ?? 0)),
-    startEarliest: least((_) => _.starts[index], drawn?.startEarliest),
+    max: Math.max(min, Math.min(most((_) => _.delays[index], drawn?.max), limit - before)),
+    startEarliest: earliest(known, index),
     startLatest: Math.min(
-      most((_) => _.starts[index], Math.max(drawn?.startLatest ?? 0, latest[index] ?? 0)) + (index + 1) * timeout,
+      most((_) => _.starts[index], Math.max(drawn?.startLatest ?? 0, latestAt(known, index))) + (index + 1) * timeout,
       limit
     )
   }
 }
 
-/** The latest start of the last retry. */
+/** The latest start of any retry: a run that makes fewer may make them later. */
 export const lastStart = (delays: ReadonlyArray<Plan.Delay>, { latest, limit, timeout }: Known): number =>
   Math.max(
-    delays[delays.length - 1]?.startLatest ?? 0,
-    Math.min((latest[latest.length - 1] ?? 0) + latest.length * timeout, limit)
+    0,
+    ...delays.map((_) => _.startLatest),
+    ...latest.map((start, index) => Math.min(start + (index + 1) * timeout, limit))
   )
 
 export const delays = (known: Known, retries: number): ReadonlyArray<Plan.Delay> =>
@@ -58,7 +81,7 @@ const leastTotal = ({ high, limit, low }: Known): number =>
   high.starts.reduce(
     (least, start, index) =>
       start > limit ? Math.min(least, Math.max(low.starts[index - 1] ?? 0, limit - high.delays[index]!)) : least,
-    last(low)
+    last(low.starts)
   )
 
 const micros = (millis: number): number => Math.round(millis * 1000) / 1000
@@ -68,13 +91,13 @@ export const total = (known: Known): Plan.Total => {
   if (!isDrawn(waits)) {
     const at = percentiles(waits)
     return {
-      min: last(low),
+      min: last(low.starts),
       mean: waits.reduce((sum, wait) => sum + mean(wait), 0),
-      max: last(high),
+      max: last(high.starts),
       p50: micros(at(0.5)),
       p95: micros(at(0.95)),
       p99: micros(at(0.99)),
-      precision: last(low) === last(high) ? "exact" : "computed"
+      precision: last(low.starts) === last(high.starts) ? "exact" : "computed"
     }
   }
   const { totals } = waits
@@ -82,7 +105,7 @@ export const total = (known: Known): Plan.Total => {
   return {
     min: Math.min(leastTotal(known), totals[0]!),
     mean: totals.reduce((sum, total) => sum + total, 0) / totals.length,
-    max: Math.min(Math.max(last(high), totals[totals.length - 1]!), limit),
+    max: Math.min(Math.max(last(high.starts), totals[totals.length - 1]!), limit),
     p50: at(0.5),
     p95: at(0.95),
     p99: at(0.99),

@@ -24,6 +24,10 @@ export const spell = (millis: number): string => {
   return `${Number((millis / year).toPrecision(3))} years`
 }
 
+/** What an attempt takes at most, small enough that many of them are a number still; nothing without a timeout. */
+export const timeoutOf = (attemptTimeout: number | undefined): number =>
+  Math.min(attemptTimeout ?? 0, Number.MAX_SAFE_INTEGER)
+
 /** Milliseconds of a duration that may be left out. Throws `InvalidPolicy`. */
 export const optionalDuration = (
   argument: string,

@@ -12,7 +12,7 @@ const TooLargeBase: new(fields: { readonly policy: string; readonly most: number
   & { readonly _tag: "PlanTooLarge"; readonly policy: string; readonly most: number } = Data.TaggedError("PlanTooLarge")
 
 /**
- * A policy makes more attempts than a plan holds: more than 10,000.
+ * A policy makes more attempts than a plan holds, more than 10,000, or can fail in more orders than it can follow.
  *
  * - `policy`: the policy in the notation
  * - `most`: the most attempts that a plan holds
@@ -20,15 +20,19 @@ const TooLargeBase: new(fields: { readonly policy: string; readonly most: number
  * @category errors
  */
 export class PlanTooLarge extends TooLargeBase {
-  constructor(policy: string) {
+  constructor(policy: string, why: "attempts" | "orders" = "attempts") {
     super({
       policy,
       most: mostAttempts,
-      message: `${policy} makes more than 10,000 attempts, the most that a plan holds: ` +
-        "give it a smaller limit, or longer waits."
+      message: policy + (why === "attempts"
+        ? " makes more than 10,000 attempts, the most that a plan holds: give it a smaller limit, or longer waits."
+        : " can fail in more orders than a plan can follow: give it a smaller limit on attempts, or fewer predicates.")
     })
   }
 }
+
+/** Kinds of failure can follow each other in too many ways; becomes a {@link PlanTooLarge} of the policy. */
+export class TooManyRuns extends Error {}
 
 interface Misfit {
   /** The policy in the notation. */
@@ -45,7 +49,7 @@ interface Misfit {
   readonly over: number | undefined
   /** The first attempt that may end too late; `undefined` when it is none of the first 10,000. */
   readonly breaksAtAttempt: number | undefined
-  /** The largest limits that would fit, each on its own; `undefined` where no value of it does. */
+  /** The largest limits that would fit, each on its own; `undefined` where no value of it does, or none was found. */
   readonly suggestion: {
     /** For `attempts`. */
     readonly attempts: number | undefined

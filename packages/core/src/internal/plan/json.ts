@@ -20,5 +20,6 @@ export const toJson = (plan: Plan.Plan): Plan.Json => ({
   delays: plan.delays.map(delay),
   total: plan._tag === "Unlimited" ? null : total(plan.total),
   worstCase: plan._tag === "Unlimited" ? null : plan.worstCase ?? null,
-  amplification: plan._tag === "Unlimited" ? null : plan.amplification
+  amplification: plan._tag === "Unlimited" ? null : plan.amplification,
+  uncountedHint: plan.uncountedHint ?? null
 })

@@ -5,13 +5,13 @@ import { describe } from "../notation/describe.ts"
 import { format } from "../notation/format.ts"
 import * as policies from "../policy.ts"
 import * as bounds from "./bounds.ts"
-import { optionalDuration } from "./duration.ts"
+import { optionalDuration, timeoutOf } from "./duration.ts"
 import { mostAttempts, PlanTooLarge } from "./errors.ts"
-import { latestStarts } from "./fits.ts"
+import { affordable, latestStarts } from "./fits.ts"
 import { hasTime, timeless } from "./relax.ts"
 import { simulate } from "./simulation.ts"
 import { steps } from "./steps.ts"
-import { type Kind, last, walk } from "./walk.ts"
+import { type Kind, last, type Path, someWork, walk } from "./walk.ts"
 
 /** The retries of a plan without an end. */
 const shown = 10
@@ -44,8 +44,19 @@ const subject = (policy: policies.Any, input: unknown, hint: number | undefined)
   }
 }
 
-/** Fewer runs where each is long: some milliseconds of work. */
-const runsOf = (retries: number): number => Math.round(Math.min(2048, Math.max(256, 40_000 / (retries + 1))))
+/** Fewer runs where each is long: two milliseconds of work for ten attempts, and not much more for a hundred. */
+const runsOf = (retries: number): number =>
+  Math.round(Math.min(2048, Math.max(7000 / (retries + 1), Math.min(768, 40_000 / (retries + 1)), 256)))
+
+/** Paths between which chance has nothing to choose. */
+const same = (low: Path, high: Path): boolean =>
+  low.delays.length === high.delays.length && low.delays.every((delay, index) => delay === high.delays[index])
+
+/** The retries of a path that start in time. */
+const inTime = ({ delays, starts, stop }: Path, limit: number): Path => {
+  const late = starts.findIndex((start) => start > limit)
+  return late < 0 ? { delays, starts, stop } : { delays: delays.slice(0, late), starts: starts.slice(0, late), stop }
+}
 
 /** See `Plan.of`. Throws `PlanTooLarge` and `InvalidPolicy`. */
 export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => {
@@ -56,23 +67,29 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
   const counted = hint !== undefined || options.input !== undefined
   const uncountedHint = counted ? undefined : stepper.hintLimit
   const shape = { policy: format(spec), description: describe(spec), attemptTimeout, uncountedHint }
-  const timing = { limit: Spec.elapsedLimit(spec), timeout: attemptTimeout ?? 0 }
-  const worstCase = (lastStart: number) => attemptTimeout === undefined ? undefined : lastStart + attemptTimeout
+  const timing = { limit: Spec.elapsedLimit(spec), timeout: timeoutOf(attemptTimeout) }
+  const worstCase = (lastStart: number) => attemptTimeout === undefined ? undefined : lastStart + timing.timeout
   // Where an elapsed limit chooses between policies, a run that waits longer may get further.
   const choosing = hasTime(timeless(spec))
-  const latestOf = (most: number) => choosing ? latestStarts(spec, hint, Infinity, timing.timeout, most) : []
+  const latestOf = (most: number) =>
+    choosing
+      ? affordable(() => latestStarts(spec, [hint], timing.limit, timing.timeout, someWork(), most), () => {
+        throw new PlanTooLarge(shape.policy, "orders")
+      })
+      : []
   const low = walk(stepper, kind, 0)
 
   if (low.stop !== undefined) {
-    const high = walk(unhurried, kind, 1, choosing ? mostAttempts : low.delays.length)
-    const certain = high.delays.length === low.delays.length && last(high) === last(low)
-    const free = choosing ? certain : last(high) <= timing.limit
+    const high = choosing
+      ? inTime(walk(unhurried, kind, 1, mostAttempts, timing.limit), timing.limit)
+      : walk(unhurried, kind, 1, low.delays.length)
+    const free = choosing ? same(low, high) : last(high.starts) <= timing.limit
     const waits = (free ? steps(unhurried, kind, low.delays.length) : undefined) ??
       simulate(stepper, kind, runsOf(low.delays.length), mostAttempts)
-    const latest = latestOf(mostAttempts)
-    const known = { low, high, waits, latest, ...timing }
-    const drawn = "totals" in waits ? waits.retries.length : 0
-    const retries = choosing ? Math.max(low.delays.length, high.delays.length, drawn) : low.delays.length
+    const reached = { low, high, waits, latest: [], ...timing }
+    const retries = choosing ? bounds.retries(reached) : low.delays.length
+    // Other failures may go on without an end.
+    const known = { ...reached, latest: latestOf(Spec.hasEnd(spec) ? mostAttempts : retries) }
     const delays = bounds.delays(known, retries)
     return {
       _tag: "Limited",
@@ -90,7 +107,9 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
   if (!Spec.hasEnd(spec)) {
     const few = walk(stepper, kind, 0, shown)
     const high = walk(unhurried, kind, 1, shown)
-    const waits = steps(unhurried, kind, shown) ?? simulate(stepper, kind, runsOf(shown), shown + 1)
+    const free = !choosing || same(few, high)
+    const waits = (free ? steps(unhurried, kind, shown) : undefined) ??
+      simulate(stepper, kind, runsOf(shown), shown + 1)
     return {
       _tag: "Unlimited",
       ...shape,

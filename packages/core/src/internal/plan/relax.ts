@@ -54,9 +54,3 @@ export const open = (spec: Spec.Spec, outer = true): Spec.Spec => {
       return withChildren(spec, (child) => open(child, outer && passesStops(spec)))
   }
 }
-
-/** How many predicates a spec names. */
-export const countPredicates = (spec: Spec.Spec): number => {
-  const own = spec._tag === "While" || spec._tag === "Until" ? 1 : spec._tag === "ByInput" ? spec.cases.length : 0
-  return Spec.children(spec).reduce((sum, child) => sum + countPredicates(child), own)
-}

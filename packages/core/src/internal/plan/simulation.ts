@@ -34,10 +34,11 @@ interface Run {
 }
 
 const golden = (Math.sqrt(5) - 1) / 2
+const second = Math.SQRT2 - 1
 
 /**
- * Runs side by side. At each failure the runs, in the order of their last wait, take their first draw from a sequence
- * that is evenly spread over them, so a few thousand runs tell as much as many times their number of independent
+ * Runs side by side. At each failure the runs, in the order of their last wait, take their first two draws from
+ * sequences that are evenly spread over them, so a few hundred runs tell as much as many times their number of independent
  * ones. Source: L'Ecuyer, Lécot, Tuffin, "A randomized quasi-Monte Carlo simulation method for Markov chains",
  * Operations Research 56 (2008).
  */
@@ -45,12 +46,18 @@ export const simulate = (stepper: Stepper, kind: Kind, runs: number, most: numbe
   const next = generator(1)
   let rank = 0
   let shift = 0
-  let fresh = true
+  let secondShift = 0
+  let drawn = 0
   const random = {
     nextDoubleUnsafe: () => {
-      if (!fresh) return next()
-      fresh = false
-      return (rank * golden + shift) % 1
+      switch (drawn++) {
+        case 0:
+          return (rank * golden + shift) % 1
+        case 1:
+          return (rank * second + secondShift) % 1
+        default:
+          return next()
+      }
     }
   }
   const all = Array.from({ length: runs }, (): Run => ({ state: stepper.start(), elapsed: 0, delay: 0 }))
@@ -58,6 +65,7 @@ export const simulate = (stepper: Stepper, kind: Kind, runs: number, most: numbe
   let going = all
   for (let attempt = 1; attempt < most && going.length > 0; attempt++) {
     shift = next()
+    secondShift = next()
     going.sort((a, b) => a.delay - b.delay)
     let sum = 0
     let min = Infinity
@@ -67,7 +75,7 @@ export const simulate = (stepper: Stepper, kind: Kind, runs: number, most: numbe
     const granted: Array<Run> = []
     for (rank = 0; rank < going.length; rank++) {
       const run = going[rank]!
-      fresh = true
+      drawn = 0
       const delay = decide(stepper, run.state, attempt, run.elapsed, kind, random)
       if (delay < 0) continue
       run.delay = delay

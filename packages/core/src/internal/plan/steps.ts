@@ -32,7 +32,7 @@ const same = (a: State, b: State): boolean => a.slots.every((slot, index) => slo
 
 /**
  * The distribution of every wait, where one is independent of the others and of time: every draw leads to the same
- * state, and no wait draws more than once. `undefined` where that is not so.
+ * state, and no wait draws more than once. `undefined` where that is not so, or where the run ends before.
  */
 export const steps = (stepper: Stepper, kind: Kind, retries: number): ReadonlyArray<Step> | undefined => {
   let draws = 0
@@ -54,7 +54,7 @@ export const steps = (stepper: Stepper, kind: Kind, retries: number): ReadonlyAr
   for (let attempt = 1; attempt <= retries; attempt++) {
     const low = clone(state)
     const shortest = wait(low, attempt, 0)
-    if (draws > 1) return undefined
+    if (draws > 1 || shortest < 0) return undefined
     if (draws === 0) {
       found.push([{ from: shortest, width: 0, weight: 1 }])
     } else {
@@ -64,7 +64,7 @@ export const steps = (stepper: Stepper, kind: Kind, retries: number): ReadonlyAr
       for (let cell = 1; cell <= cells; cell++) {
         const high = clone(state)
         const to = wait(high, attempt, cell / cells)
-        if (cell === cells && !same(low, high)) return undefined
+        if (to < 0 || cell === cells && !same(low, high)) return undefined
         append(segments, { from, width: to - from, weight: 1 / cells })
         from = to
       }

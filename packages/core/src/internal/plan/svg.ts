@@ -94,7 +94,9 @@ const waits = (theme: Theme, delays: ReadonlyArray<Plan.Delay>): ReadonlyArray<s
   const { column, middle, parts, y } = frame(theme, left[0], "Wait before each retry", most, delays.map((_) => _.retry))
   const wide = Math.min(column * 0.7, 34)
   const rect = (x: number, from: number, to: number, fill: string) =>
-    `<rect x="${at(x)}" y="${at(y(to))}" width="${at(wide)}" height="${at(y(from) - y(to))}" fill="${fill}"/>`
+    `<rect x="${at(x)}" y="${at(y(to))}" width="${at(wide)}" height="${
+      at(Math.max(0, y(from) - y(to)))
+    }" fill="${fill}"/>`
   return [
     ...parts,
     ...delays.flatMap(({ max, mean, min, retry }, index) => {
@@ -110,7 +112,7 @@ const waits = (theme: Theme, delays: ReadonlyArray<Plan.Delay>): ReadonlyArray<s
 }
 
 const starts = (theme: Theme, plan: Plan.Plan, delays: ReadonlyArray<Plan.Delay>): ReadonlyArray<string> => {
-  const most = delays[delays.length - 1]!.startLatest
+  const most = Math.max(...delays.map((_) => _.startLatest))
   const retries = delays.map((_) => _.retry)
   const { middle, parts, y } = frame(theme, left[1], "Start of each retry", most, retries)
   const point = (millis: number, index: number) => `${at(middle(index))} ${at(y(millis))}`
