@@ -203,6 +203,7 @@ describe("R1: something else than a policy is refused by name", () => {
     ["byInput, a case", () => Policy.byInput([["busy", always, schedule]], second), /byInput/],
     ["byInput, otherwise", () => Policy.byInput([["busy", always, second]], schedule), /byInput/],
     ["attempts", () => Policy.attempts(schedule, 3), /attempts/],
+    ["contract, with no contract", () => Policy.contract(undefined as never), /contract/],
     ["Retry.run", () => Retry.run(schedule), /run\.policy/]
   ])("%s", (_, build, argument) => {
     expect(invalid(build).argument).toMatch(argument)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { InvalidPolicy, Policy, Retry } from "@reprise/core"
+import { InvalidPolicy, Policy, Retry, Spec } from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
@@ -212,6 +212,27 @@ describe("R6: what attempts, within and recurs count", () => {
 
   it("alone, recurs(n) is attempts(n + 1)", () => {
     expect(record(failing, Policy.recurs(slow, 4)).starts).toEqual(record(failing, Policy.attempts(slow, 5)).starts)
+  })
+})
+
+describe("what is read of a policy", () => {
+  it("a mark alone makes no policy", () => {
+    for (const marked of [1, null, undefined, "spec", {}]) {
+      expect(Policy.isPolicy({ "~@reprise/core/Policy": marked, spec: { _tag: "None" } })).toBe(false)
+      expect(Policy.isPolicy({ "~@reprise/core/Policy": marked })).toBe(false)
+    }
+  })
+
+  it("cannot be changed behind what runs", () => {
+    const frozen = (spec: Spec.Spec): boolean =>
+      Object.isFrozen(spec) && Object.values(spec).every((value) =>
+        !Array.isArray(value) || (Object.isFrozen(value) && value.every(Object.isFrozen))
+      ) && Spec.children(spec).every(frozen)
+    const policy = Policy.byInput(
+      [["busy", () => true, Policy.delays([1, 2]).pipe(Policy.whileTag("Busy"))]],
+      Policy.min([Policy.standard, Policy.concat(Policy.immediate(1), Policy.none)])
+    )
+    expect(frozen(policy.spec)).toBe(true)
   })
 })
 

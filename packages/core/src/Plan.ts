@@ -295,8 +295,8 @@ export interface Contract {
 
 /**
  * Whether a policy keeps a contract in the worst case: every wait at its longest, every attempt at its timeout, and
- * the kinds of failure that it tells apart, with a hint or without, in the worst order. Succeeds with the plan, or fails with by how much and
- * at which attempt it breaks, and the largest `attempts` and `cap` that would fit.
+ * the kinds of failure that it tells apart, with a hint or without, in the worst order. Succeeds with the plan, or
+ * fails with by how much and at which attempt it breaks, and the largest `attempts` and `cap` that would fit.
  *
  * ```ts
  * import { Plan, Policy } from "@reprise/core"

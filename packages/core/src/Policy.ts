@@ -539,7 +539,8 @@ export const recurs: {
 /**
  * No retry starts later than `duration` after the start of attempt 1. The wait about to be slept counts: when it
  * would overshoot, the run gives up at once instead of sleeping in vain. A retry that would start at that very moment
- * is granted, and is too late where the clock has moved on when it wakes. Time is the monotonic clock's. It does not end an attempt that is under way; that is what the `attemptTimeout` of `Retry.run` does.
+ * is granted, and is too late where the clock has moved on when it wakes. Time is the monotonic clock's. It does not
+ * end an attempt that is under way; that is what the `attemptTimeout` of `Retry.run` does.
  *
  * - `duration`: finite, at least 1 ms
  *
@@ -728,10 +729,13 @@ export const unlimited = <I, T, H>(self: Policy<I, T, H>): Policy<I, T, H> =>
 export const contract: {
   (contract: Plan.Contract): <I, T, H>(self: Policy<I, T, H>) => Policy<I, T, H>
   <I, T, H>(self: Policy<I, T, H>, contract: Plan.Contract): Policy<I, T, H>
-} = /* @__PURE__ */ dual(2, <P extends Any>(self: P, contract: Plan.Contract): P => {
-  enforce(self, contract)
-  return self
-})
+} = /* @__PURE__ */ combinator(
+  (contract: Plan.Contract) => validate.options("contract.contract", contract),
+  (self, contract) => {
+    enforce(self, contract)
+    return self
+  }
+)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Combinations

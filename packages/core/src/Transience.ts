@@ -218,7 +218,8 @@ export const whenCode: (
 export const whenStatus: (status: number | ReadonlyArray<number>, description: Description) => Rule = rules.whenStatus
 
 /**
- * A rule for errors with one of these SQLSTATEs (five characters) in `code`, also of the driver's error in a `SqlError`.
+ * A rule for errors with one of these SQLSTATEs (five characters) in `code`, also of the driver's error in a
+ * `SqlError`.
  *
  * ```ts
  * import { Transience } from "@reprise/core"
@@ -279,10 +280,14 @@ export interface Classifier {
 export const standard: Classifier = classifiers.standard
 
 /**
- * A classifier that asks rules of your own first, in their order, and `otherwise` (default {@link standard}) after them.
+ * A classifier that asks rules of your own first, in their order, and `otherwise` (default {@link standard}) after
+ * them.
  *
  * The rules are asked about the error and all that it wraps, outermost first, before `otherwise` sees it. So they also
  * overrule what an error says of itself.
+ *
+ * A policy knows a classifier only by the predicate that it is given, so the `retryAfter` of a rule is in the verdict
+ * and is not waited for. An error that is to be waited for carries it: see `Policy.honoringRetryAfter`.
  *
  * ```ts
  * import { Transience } from "@reprise/core"

@@ -102,7 +102,8 @@ export interface Conditions {
   readonly interruptAfter?: Duration.Input | undefined
   /**
    * For how long, in real time, an attempt may wait for something that is not on the clock, such as a promise, before
-   * the clock moves on to its attempt timeout; without one, the run is `Hanging`. Finite, at least 0. Default: 1 second.
+   * the clock moves on to its attempt timeout; without one, the run is `Hanging`. Finite, at least 0. Default: 1
+   * second.
    */
   readonly patience?: Duration.Input | undefined
 }

@@ -42,7 +42,7 @@ const together = (error: object): ReadonlyArray<unknown> => {
 }
 
 const found = (inner: object): true | undefined =>
-  isExhausted(inner) || together(inner).some((error) => isExhausted(error) || causeChain.find(error, member) === true)
+  isExhausted(inner) || together(inner).some((error) => causeChain.find(error, member) === true)
     ? true
     : undefined
 

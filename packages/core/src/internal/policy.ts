@@ -90,11 +90,18 @@ const PolicyPrototype = Object.assign(Object.create(schedulePrototype), {
   }
 })
 
-export const isPolicy = (u: unknown): u is Any => typeof u === "object" && u !== null && TypeId in u
+export const isPolicy = (u: unknown): u is Any => {
+  if (typeof u !== "object" || u === null || !(TypeId in u) || !("spec" in u)) return false
+  // A mark alone is no policy: what `make` puts there is, in every copy of the package.
+  const inside = u[TypeId]
+  return typeof inside === "object" && inside !== null && "predicates" in inside
+}
 
-/** The specs inside were frozen when their policies were made. */
+/** The specs inside were frozen when their policies were made; the lists, and the cases in them, are not yet. */
 const freeze = (spec: Spec.Spec): Spec.Spec => {
-  for (const value of Object.values(spec)) if (Array.isArray(value)) Object.freeze(value)
+  for (const value of Object.values(spec)) {
+    if (Array.isArray(value)) Object.freeze(value).forEach(Object.freeze)
+  }
   return Object.freeze(spec)
 }
 

@@ -1,17 +1,11 @@
+import type * as Plan from "../../Plan.ts"
 import type { State, Stepper } from "../../Stepper.ts"
 import { decide, type Kind } from "./walk.ts"
 
 /** What runs of which every attempt fails did, in milliseconds. */
 export interface Simulation {
   /** For each retry: the share of the runs that reached it, and their waits and starts. */
-  readonly retries: ReadonlyArray<{
-    readonly reached: number
-    readonly min: number
-    readonly mean: number
-    readonly max: number
-    readonly startEarliest: number
-    readonly startLatest: number
-  }>
+  readonly retries: ReadonlyArray<Omit<Plan.Delay, "retry">>
   /** The whole wait of each run, in ascending order. */
   readonly totals: ReadonlyArray<number>
 }
@@ -38,9 +32,9 @@ const second = Math.SQRT2 - 1
 
 /**
  * Runs side by side. At each failure the runs, in the order of their last wait, take their first two draws from
- * sequences that are evenly spread over them, so a few hundred runs tell as much as many times their number of independent
- * ones. Source: L'Ecuyer, Lécot, Tuffin, "A randomized quasi-Monte Carlo simulation method for Markov chains",
- * Operations Research 56 (2008).
+ * sequences that are evenly spread over them, so a few hundred runs tell as much as many times their number of
+ * independent ones. Source: L'Ecuyer, Lécot, Tuffin, "A randomized quasi-Monte Carlo simulation method for Markov
+ * chains", Operations Research 56 (2008).
  */
 export const simulate = (stepper: Stepper, kind: Kind, runs: number, most: number): Simulation => {
   const next = generator(1)
