@@ -110,6 +110,58 @@ describe("reprise import", () => {
       .toBe("exponential(1s) | cap(100s) | attempts(3)")
   })
 
+  it("reads Temporal's zero coefficient as its default, as Temporal does, and says so", async () => {
+    const temporal = "{\"backoffCoefficient\":0,\"maximumAttempts\":3}"
+    expect((await imported("temporal", temporal)).found).toEqual([
+      { at: "the file", policy: "exponential(1s) | cap(100s) | attempts(3)", unmapped: ["backoffCoefficient"] }
+    ])
+  })
+
+  it("lists what is wrong inside a profile of an AWS shared config, and quotes no line of it", async () => {
+    using files = workplace({
+      config: [
+        "secret: before any profile",
+        "[default]",
+        "max_attempts = 5",
+        "",
+        "# secret comment",
+        "; another",
+        "s3 =",
+        "  secret_nested",
+        "secret_line",
+        "aws_secret_access_key = secret1",
+        "aws_secret_access_key = secret2",
+        "max_attempts = 7",
+        "max_attempts = 9",
+        "[profile other]",
+        "secret_of_another",
+        "region = eu-central-1"
+      ].join("\n")
+    })
+    const { exitCode, stdout } = await reprise(["import", "--from", "aws", files.path("config")])
+    const [first, ...rest] = stdout.trimEnd().split("\n")
+    expect(exitCode).toBe(0)
+    expect(first).toMatch(/^\[default\]: .* \| attempts\(9\)$/)
+    expect(rest.slice(2)).toEqual([
+      "  not in it: line 9 (no setting, as it has no =; some AWS SDKs refuse the file for that)",
+      "  not in it: line 10 (aws_secret_access_key again in line 11; some AWS SDKs refuse the file for that)",
+      "  not in it: max_attempts = \"5\" (again in line 12, which counts; some AWS SDKs refuse the file for that)",
+      "  not in it: max_attempts = \"7\" (again in line 13, which counts; some AWS SDKs refuse the file for that)"
+    ])
+    expect(stdout).not.toMatch(/secret(?!_access_key again)/)
+  })
+
+  it("names a profile of an AWS shared config that would set something, were there an =", async () => {
+    using files = workplace({ config: "[default]\nmax_attempts = 2\n[profile bad]\nmax_attempts: 5\n" })
+    const { exitCode, stderr, stdout } = await reprise(["import", "--from", "aws", files.path("config")])
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: `reprise: ${files.path("config")}: [profile bad]: has no = after max_attempts: see line 4\n`
+    })
+    expect(stdout).toContain("[default]: ")
+    expect(stdout).not.toContain("bad")
+  })
+
   const good = { maxAttempts: 3, initialBackoff: "0.1s", maxBackoff: "1s", backoffMultiplier: 2 }
 
   it.for<readonly [from: string, text: string, at: ReadonlyArray<string>, problem: string]>([
@@ -203,7 +255,7 @@ describe("reprise import", () => {
     ["depth in YAML", "envoy", `a: ${"[".repeat(100_000)}${"]".repeat(100_000)}`, "YAML"],
     ["depth", "envoy", `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "is too large"],
     ["a bad value", "temporal", "{\"initialInterval\":\"secret\"}", "initialInterval that is no duration"],
-    ["a value against the rules", "temporal", "{\"backoffCoefficient\":0}", "exponential.factor must be"]
+    ["a value against the rules", "temporal", "{\"backoffCoefficient\":0.5}", "exponential.factor must be"]
   ])("refuses %s, and quotes nothing of the file", async ([, from, text, problem]) => {
     const { exitCode, stderr } = await imported(from, text)
     expect(exitCode).toBe(2)

@@ -60,6 +60,20 @@ describe("reprise compare", () => {
     expect(second).toMatch(/^preset:standard +3 /)
   })
 
+  it("calls an inline policy what it is, and another what it was called", async () => {
+    using files = workplace({ "retry.policy": "constant(3s) | attempts(2)" })
+    const elsewhere = [`@${files.path("retry.policy")}`, "env:RETRY", "preset:standard"]
+    const typed = [" exponential( 500 ms )|attempts(5)", "constant(1s)\n| attempts(2)", ...elsewhere]
+    const { stdout } = await reprise(["compare", ...typed], { env: { RETRY: "none" } })
+    const [, ...rows] = stdout.trimEnd().split("\n")
+    expect(rows.map((row) => row.split(/ {2,}/)[0])).toEqual([policy, "constant(1s) | attempts(2)", ...elsewhere])
+  })
+
+  it("shows a policy once, however it is spelt", async () => {
+    const { stdout } = await reprise(["compare", policy, "exponential(500ms)|attempts(5)", "none"])
+    expect(stdout.trimEnd().split("\n")).toHaveLength(3)
+  })
+
   it("wants two policies", async () => {
     expect(await reprise(["compare", policy])).toMatchObject({ exitCode: 2, stdout: "" })
   })

@@ -2,7 +2,7 @@
  * The command as a user starts it: a process of its own, with pipes or in a terminal.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -100,6 +100,7 @@ export const workplace = (files: Readonly<Record<string, string>> = {}) => {
   for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text)
   return {
     path,
+    append: (name: string, text: string) => appendFileSync(path(name), text),
     read: (name: string) => readFileSync(path(name), "utf8"),
     [Symbol.dispose]: () => rmSync(directory, { recursive: true })
   }

@@ -15,6 +15,7 @@ import type * as Command from "effect/cli/Command"
 import * as GlobalFlag from "effect/cli/GlobalFlag"
 import * as TerminalCapabilities from "effect/cli/TerminalCapabilities"
 import { isatty } from "node:tty"
+import * as Completions from "./completions.ts"
 import { say, write } from "./Ending.ts"
 import * as stdout from "./stdout.ts"
 
@@ -71,7 +72,7 @@ const presenter: Layer.Layer<never> = CliOutput.layerPresenter({
 })
 
 const config: Layer.Layer<never> = CliConfig.layer({
-  builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions]
+  builtIns: [GlobalFlag.Help, GlobalFlag.Version, Completions.flag]
 })
 
 export const layer: Layer.Layer<Command.Environment> = Layer.mergeAll(

@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import * as Argument from "effect/cli/Argument"
 import { type Ending, refuse } from "./Ending.ts"
 import { readText } from "./readText.ts"
+import { inLine } from "./visible.ts"
 
 /** The predicates that a policy may name: Transience's own, also by the names that their functions have in code. */
 const predicates: Readonly<Record<string, (error: unknown) => boolean>> = {
@@ -75,6 +76,10 @@ export const resolve = (text: string): Effect.Effect<Resolved, Ending> => {
  */
 export const refuseNaming = (text: string, policy: Policy.Any, { message }: { readonly message: string }): Ending =>
   refuse(/^(@|env:)/.test(text) ? message.replaceAll(Policy.format(policy), () => text) : message)
+
+/** What a policy is called beside others: the place where it is written, or the notation, however it was typed. */
+export const nameOf = (text: string, policy: Policy.Any): string =>
+  /^(@|preset:|env:)/.test(text) ? inLine(text) : Policy.format(policy)
 
 /** The argument of the commands that read one policy. */
 export const argument: Argument.Argument<string> = Argument.String("policy").pipe(

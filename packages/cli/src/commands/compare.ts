@@ -6,7 +6,7 @@ import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import { attemptTimeout } from "../flags.ts"
 import { json, type Paint, print, printJson } from "../output.ts"
-import { refuseNaming, resolve } from "../policyArgument.ts"
+import { nameOf, refuseNaming, resolve } from "../policyArgument.ts"
 
 const painted = (paint: Paint, table: string): string => {
   const [head = "", ...rows] = table.split("\n")
@@ -36,7 +36,7 @@ export const compare = Command.make(
           Effect.fromResult(Plan.of(policy, { attemptTimeout: options.attemptTimeout })).pipe(
             Effect.mapBoth({
               onFailure: (error) => refuseNaming(text, policy, error),
-              onSuccess: (plan) => [text, plan] as const
+              onSuccess: (plan) => [nameOf(text, policy), plan] as const
             })
           )
       )

@@ -24,9 +24,10 @@ const importers: Readonly<Record<typeof kinds[number], () => Promise<Importer>>>
 const shown = (paint: Paint, { at, policy, unmapped }: Imported): string =>
   [
     `${paint("dim", `${inLine(at)}:`)} ${paint("bold", inLine(policy))}`,
-    ...unmapped.map(({ field, reason, value }) =>
-      `  ${paint("yellow", "not in it")}: ${inLine(field)} = ${inLine(JSON.stringify(value))} (${reason})`
-    )
+    ...unmapped.map(({ field, reason, value }) => {
+      const shown = value === undefined ? "" : ` = ${inLine(JSON.stringify(value))}`
+      return `  ${paint("yellow", "not in it")}: ${inLine(field)}${shown} (${reason})`
+    })
   ].join("\n")
 
 export const importPolicy = Command.make(

@@ -6,7 +6,8 @@ import type * as Result from "effect/Result"
 /** A setting without an equivalent in a policy: it is said, not dropped. */
 export interface Unmapped {
   readonly field: string
-  readonly value: unknown
+  /** Left out where it is not for showing. */
+  readonly value?: unknown
   /** Why, and what does its work in Reprise, if something does. */
   readonly reason: string
 }

@@ -3,7 +3,7 @@
  * at most `maximumInterval`, without jitter.
  */
 import * as Policy from "@reprise/core/Policy"
-import type { Imported, Importer } from "./Imported.ts"
+import type { Imported, Importer, Unmapped } from "./Imported.ts"
 import { duration, each, fieldsOf, findAll, type Found, isZero, json, number, reading } from "./tree.ts"
 import * as unmapped from "./unmapped.ts"
 
@@ -13,8 +13,17 @@ const reasons: unmapped.Reasons = {
   non_retryable_error_types: "names of another program's errors; in code: until(name), or Policy.whileTag"
 }
 
+const defaultCoefficient = 2
+
+/** Waits that a coefficient of zero would end are what somebody may have meant, and so it is said. */
+const unset = (field: string): Unmapped => ({
+  field,
+  value: 0,
+  reason: `Temporal takes zero for nothing said, and so this is its default, ${defaultCoefficient}`
+})
+
 const one = (found: Found): Imported => {
-  const { at, fields } = found
+  const { at, fields, spelled } = found
   // Zero is what a protocol buffer has for nothing: the default, or no limit.
   const interval = (field: string, spelling: string, otherwise: number) => {
     const value = fields[field]
@@ -22,13 +31,13 @@ const one = (found: Found): Imported => {
   }
   const initial = interval("initial_interval", "initialInterval", 1_000)
   const longest = interval("maximum_interval", "maximumInterval", initial * 100)
-  const coefficient = number("backoffCoefficient", fields["backoff_coefficient"] ?? 2)
+  const given = number("backoffCoefficient", fields["backoff_coefficient"] ?? defaultCoefficient)
   const attempts = number("maximumAttempts", fields["maximum_attempts"] ?? 0)
-  const waits = Policy.capped(Policy.exponential(initial, coefficient), longest)
+  const waits = Policy.capped(Policy.exponential(initial, given === 0 ? defaultCoefficient : given), longest)
   return {
     at,
     policy: Policy.format(attempts === 0 ? Policy.unlimited(waits) : Policy.attempts(waits, attempts)),
-    unmapped: unmapped.list(found, mapped, reasons)
+    unmapped: [...given === 0 ? [unset(spelled("backoff_coefficient"))] : [], ...unmapped.list(found, mapped, reasons)]
   }
 }
 
