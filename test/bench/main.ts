@@ -9,6 +9,7 @@ import { render, type Section } from "./table.ts"
 
 const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
   "success": async () => (await import("./success.ts")).success,
+  "guards": async () => (await import("./guards.ts")).guards,
   "one-retry": async () => (await import("./oneRetry.ts")).oneRetry,
   "heap": async () => (await import("./heap.ts")).heap,
   "reading": async () => (await import("./reading.ts")).reading,

@@ -12,9 +12,13 @@ const notation = "exponential(500ms) | cap(30s) | jitter | attempts(5)"
 
 const jittered = (attempts: number): Policy.Any => Policy.jittered(Policy.attempts(Policy.exponential(500), attempts))
 
-const decorrelated = Policy.attempts(Policy.decorrelated({ base: 100, cap: 10_000 }), 10)
+const decorrelated = (attempts: number): Policy.Any =>
+  Policy.attempts(Policy.decorrelated({ base: 100, cap: 10_000 }), attempts)
 
-const hinted = Policy.honoringRetryAfter(jittered(10))
+const hinted = (attempts: number): Policy.Any => Policy.honoringRetryAfter(jittered(attempts))
+
+const twice = (attempts: number): Policy.Any =>
+  Policy.constant(500).pipe(Policy.jittered, Policy.jittered, Policy.attempts(attempts))
 
 /** Samples of something that takes a while, in nanoseconds each. */
 const timed = (rounds: number, iterations: number, run: () => unknown): ReadonlyArray<number> => {
@@ -43,10 +47,22 @@ export const reading: Measurement = {
     const parsed = timed(rounds, quick ? 5_000 : 20_000, () => Result.getOrThrow(Policy.parse(notation)))
     return [
       alone("Policy.parse, millions a second", "M/s", parsed.map((_) => 1e3 / _), atLeast(0.2, "ours")),
-      alone("Plan.of, 10 attempts", "ms", millis(timed(rounds, 50, planOf(jittered(10)))), atMost(2, "ours")),
-      alone("Plan.of, decorrelated", "ms", millis(timed(rounds, 50, planOf(decorrelated))), atMost(2, "ours")),
-      alone("Plan.of, hints and jitter", "ms", millis(timed(rounds, 50, planOf(hinted, 1000))), atMost(2, "ours")),
-      alone("Plan.of, 1,000 attempts", "ms", millis(timed(rounds, 2, planOf(jittered(1000)))), atMost(50, "ours")),
+      ...[10, 1000].flatMap((attempts) => {
+        const of = attempts === 10 ? ", 10 attempts" : ", 1,000 attempts"
+        const plans = (what: string, policy: Policy.Any, hint?: number) =>
+          alone(
+            `Plan.of, ${what}${of}`,
+            "ms",
+            millis(timed(rounds, attempts === 10 ? 50 : 2, planOf(policy, hint))),
+            atMost(attempts === 10 ? 2 : 50, "ours")
+          )
+        return [
+          plans("jitter", jittered(attempts)),
+          plans("decorrelated", decorrelated(attempts)),
+          plans("hints and jitter", hinted(attempts), 1000),
+          plans("jitter upon jitter", twice(attempts))
+        ]
+      }),
       alone("reprise plan, the whole process", "ms", millis(timed(7, 1, command)), atMost(400, "ours"))
     ]
   }

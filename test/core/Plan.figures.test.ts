@@ -37,20 +37,20 @@ describe("Plan: the reference figures", () => {
     expect(total).toEqual({ min: sum, mean: sum, max: sum, p50: sum, p95: sum, p99: sum, precision: "exact" })
   })
 
-  it("decorrelated jitter: the mean of each wait within 1 %", () => {
+  it("decorrelated jitter: the mean of each wait within 0.1 %", () => {
     const { delays } = limited(Policy.decorrelated({ base: 5, cap: 2000 }).pipe(Policy.attempts(21)))
     for (const [index, row] of reference.decorrelated.rows.entries()) {
-      expect(relative(delays[index]!.mean, row.numericMean)).toBeLessThan(0.01)
+      expect(relative(delays[index]!.mean, row.numericMean)).toBeLessThan(0.001)
     }
   })
 
-  it.each(reference.decorrelated.rows)("decorrelated jitter, $n retries: the sum within 1 % and 5 %", (row) => {
+  it.each(reference.decorrelated.rows)("decorrelated jitter, $n retries: the sum within 0.5 %", (row) => {
     const { total } = limited(Policy.decorrelated({ base: 5, cap: 2000 }).pipe(Policy.attempts(row.n + 1)))
-    expect(total.precision).toBe("simulated")
-    expect(relative(total.mean, row.totalMean)).toBeLessThan(0.01)
-    expect(relative(total.p50, row.totalP50)).toBeLessThan(0.05)
-    expect(relative(total.p95, row.totalP95)).toBeLessThan(0.05)
-    expect(relative(total.p99, row.totalP99)).toBeLessThan(0.05)
+    expect(total.precision).toBe("computed")
+    expect(relative(total.mean, row.totalMean)).toBeLessThan(0.005)
+    expect(relative(total.p50, row.totalP50)).toBeLessThan(0.005)
+    expect(relative(total.p95, row.totalP95)).toBeLessThan(0.005)
+    expect(relative(total.p99, row.totalP99)).toBeLessThan(0.005)
   })
 
   it.each(reference.nRetries.headline)("$retries retries, failure rate $p: success and load", (row) => {
@@ -67,7 +67,7 @@ describe("Plan: the reference figures", () => {
     const { total } = limited(
       Policy.constant(1000).pipe(Policy.jitteredWith({ min: 0.5, max: 1.5 }), Policy.capped(1000), Policy.attempts(3))
     )
-    expect(total).toMatchObject({ min: 1000, mean: 1750, max: 2000 })
+    expect(total).toMatchObject({ min: 1000, mean: expect.closeTo(1750, 5), max: 2000 })
     // P(sum < x) is 1/2 where x = 1750 + 250 * (1 - …): 1/4 uniform + uniform, 1/2 uniform + atom, 1/4 atom + atom.
     const below = (y: number) => y <= 500 ? y * y / 2 / 500 / 500 / 4 : (1 - (1000 - y) ** 2 / 2 / 500 / 500) / 4
     const share = (x: number) => below(x - 1000) + (x > 1500 ? (x - 1500) / 500 / 2 : 0)

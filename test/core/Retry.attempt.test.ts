@@ -80,20 +80,22 @@ describe("Retry.Attempt", () => {
     expect(seen).toEqual([1, 2, 3])
   })
 
-  it("R13: nothing is provided to the first attempt", () => {
+  it("R13: the contexts of first attempts are one, which tells of the layer", () => {
     const contexts: Array<Context.Context<never>> = []
     const program = Effect.gen(function* () {
-      const outside = yield* Effect.context()
-      yield* recordLater.pipe(Retry.run(Policy.immediate(1)), Effect.ignore)
-      expect(contexts[0]).toBe(outside)
-      expect(contexts[1]).not.toBe(outside)
+      const run = recordLater.pipe(Retry.run(Policy.immediate(1)), Effect.ignore)
+      yield* run
+      yield* run
+      expect(contexts[2]).toBe(contexts[0])
+      expect(contexts[1]).not.toBe(contexts[0])
+      expect(contexts[0]!.mapUnsafe.size).toBe((yield* Effect.context()).mapUnsafe.size + 1)
     })
     const recordLater = Effect.flatMap(Effect.context(), (context) => {
       contexts.push(context)
       return Effect.fail(new Busy({}))
     })
     Effect.runSync(program)
-    expect(contexts).toHaveLength(2)
+    expect(contexts).toHaveLength(4)
   })
 })
 

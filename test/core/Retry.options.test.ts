@@ -5,6 +5,7 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import { recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{ readonly attempt?: number }> {}
@@ -206,5 +207,34 @@ describe("data-first and data-last are one", () => {
     )
     Effect.runSync(Effect.andThen(Effect.flip(run), Effect.flip(run)))
     expect(attempts).toBe(6)
+  })
+})
+
+describe("repeatable", () => {
+  it("false gives up with reason Unsafe, and no layer around retries", () => {
+    const { attempts, exit } = recordWith(
+      () => Effect.fail(new Busy({})),
+      (operation) =>
+        operation.pipe(Retry.run(Policy.immediate(3), { repeatable: () => false }), Retry.run(Policy.immediate(3)))
+    )
+    expect(attempts).toBe(1)
+    const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+    expect(error.reason._tag).toBe("Unsafe")
+    expect(error.message).toContain("not safe to repeat")
+  })
+
+  it("is asked about what the policy retries only", () => {
+    const asked: Array<unknown> = []
+    const { exit } = recordWith(
+      () => Effect.fail(new Busy({})),
+      Retry.run(Policy.immediate(3).pipe(Policy.whileTag("Other")), {
+        repeatable: (error) => {
+          asked.push(error)
+          return false
+        }
+      })
+    )
+    expect(asked).toEqual([])
+    expect(Option.getOrThrow(Exit.findErrorOption(exit))).toEqual(new Busy({}))
   })
 })

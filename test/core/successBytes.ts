@@ -2,6 +2,8 @@
 // the same code is compiled otherwise, and costs up to four times as much.
 import { Policy, Retry } from "@reprise/core"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { getHeapStatistics } from "node:v8"
 import { parentPort } from "node:worker_threads"
@@ -9,7 +11,7 @@ import * as VirtualClock from "./VirtualClock.ts"
 
 /** Bytes that one run allocates. */
 export interface Bytes {
-  /** The least that a run can be: a lazy catch that knows its clock and start. */
+  /** The least that a run can be: a lazy catch that knows its clock and start, around a context that tells of it. */
   readonly least: number
   readonly run: number
   /** The least, and beside it what the state of a run is, or less: made before there is a failure. */
@@ -17,17 +19,25 @@ export interface Bytes {
 }
 
 const operation = Effect.succeed(1)
+const told = Context.make(Retry.Attempt, { number: 1, previous: undefined, elapsed: Duration.zero })
+const inside = () => told
 
 const effects: Record<keyof Bytes, Effect.Effect<unknown>> = {
   least: Effect.withFiber((fiber) => {
     const startedAt = fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()
-    return Effect.catchCause(operation, (cause) => startedAt === 0n ? Effect.failCause(cause) : Effect.die(startedAt))
+    return Effect.catchCause(
+      Effect.updateContext(operation, inside),
+      (cause) => startedAt === 0n ? Effect.failCause(cause) : Effect.die(startedAt)
+    )
   }),
   run: Retry.run(operation, Policy.standard),
   eager: Effect.withFiber((fiber) => {
     const startedAt = fiber.getRef(Clock.Clock).monotonicTimeNanosUnsafe()
     const state = { fiber, startedAt, attempt: 1, elapsed: 0, waits: 0, waited: 0, history: [] }
-    return Effect.catchCause(operation, (cause) => startedAt === 0n ? Effect.failCause(cause) : Effect.die(state))
+    return Effect.catchCause(
+      Effect.updateContext(operation, inside),
+      (cause) => startedAt === 0n ? Effect.failCause(cause) : Effect.die(state)
+    )
   })
 }
 

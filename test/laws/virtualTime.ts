@@ -82,6 +82,10 @@ export const seeded = (seed: number): Random.Random => {
 
 type Decide = (failure: oracle.Failure) => oracle.Decision
 
+/** Reasons that are not the policy's own. */
+const isOfSurroundings = (reason: string): reason is "Deadline" | "Budget" | "SwitchedOff" | "Unsafe" =>
+  reason === "Deadline" || reason === "Budget" || reason === "SwitchedOff" || reason === "Unsafe"
+
 const drive = (decide: Decide, script: Script): Trace => {
   const time = new Time()
   const waits: Array<number> = []
@@ -113,7 +117,7 @@ export const byStepper = (policy: Policy.Any, script: Script, draws: Draws): Tra
     const decision = stepper.step(state, failure, failure.error, random)
     if (decision >= 0) return { wait: decision }
     const reason = Stepper.reason(decision) ?? "Terminal"
-    if (reason === "Deadline" || reason === "Budget") throw new Error(`A stepper knows no ${reason}`)
+    if (isOfSurroundings(reason)) throw new Error(`A stepper knows no ${reason}`)
     return { stop: reason }
   }, script)
 }
@@ -202,5 +206,5 @@ export const endOf = ({ exit }: Run): Trace["end"] | "Defect" => {
   // One of a run inside is terminal, and leaves as it is.
   if (!RetryExhausted.is(error.value) || error.value === exhaustedInside) return "Terminal"
   const reason = error.value.reason._tag
-  return reason === "Deadline" || reason === "Budget" ? "Defect" : reason
+  return isOfSurroundings(reason) ? "Defect" : reason
 }

@@ -88,10 +88,12 @@ export interface Total {
    * Where mean and percentiles come from:
    *
    * - `exact`: nothing is left to chance
-   * - `computed`: independent waits, summed in closed form; within 0.01 %
-   * - `simulated`: waits that depend on each other (`decorrelated`) or on time, or that draw twice (a hint and jitter),
-   *   from 256 to 2,048 runs of a fixed seed (768 for ten attempts); the mean within 2 %, percentiles within 6 %, and
-   *   the mean of a single wait within 4 %
+   * - `computed`: waits that chance alone decides on, summed by numerical integration. Within 0.01 % where every wait
+   *   is independent of the others and draws once, a hint's spread aside; within 0.5 % where waits depend on each other
+   *   (`decorrelated`) or draw two or three times (jitter upon jitter, the longest or shortest of jittered waits)
+   * - `simulated`: an elapsed limit can end or change the run, waits of more than one `decorrelated` depend on each
+   *   other, or a wait draws more than three times. From 256 to 2,048 runs of a fixed seed (768 for ten attempts): the
+   *   mean within 2 %, percentiles within 6 %, and the mean of a single wait within 4 %
    */
   readonly precision: "exact" | "computed" | "simulated"
 }

@@ -22,9 +22,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { InvalidPolicy } from "./InvalidPolicy.ts"
+import * as promises from "./internal/promise.ts"
 import * as internal from "./internal/run.ts"
 import * as validate from "./internal/validate.ts"
 import * as Policy from "./Policy.ts"
+import * as RetryBudget from "./RetryBudget.ts"
+import type * as RetryEvents from "./RetryEvents.ts"
 import type { RetryExhausted } from "./RetryExhausted.ts"
 import * as Spec from "./Spec.ts"
 import * as Transience from "./Transience.ts"
@@ -76,6 +79,13 @@ export interface Options<in E = unknown, out R = never> {
    */
   readonly attemptTimeout?: Duration.Input | undefined
   /**
+   * Whether the operation may be executed again after an error that the policy retries, attempt timeouts included; false
+   * gives up with reason `Unsafe`, which no layer around retries. For operations that are safe to repeat after some
+   * failures only, as a POST is after a refused connection. Default: the policy is trusted. See also `idempotency` of
+   * {@link make}.
+   */
+  readonly repeatable?: ((error: E | TimeoutError) => boolean) | undefined
+  /**
    * Asked when everything pure has said yes, so only about errors that the policy retries: false leaves the error
    * unchanged, as a terminal one. For decisions that need an effect; a pure one belongs into the policy, where it can
    * be read. Not asked about the run's own attempt timeouts.
@@ -88,6 +98,20 @@ export interface Options<in E = unknown, out R = never> {
    * of an attempt there, and the time that it takes counts.
    */
   readonly onRetry?: ((event: RetryEvent<E | TimeoutError>) => Effect.Effect<void, never, R>) | undefined
+  /**
+   * Told everything that happens in the run, as it happens; the run goes on when it is done. `Succeeded` and
+   * `Interrupted` are told in an uninterruptible region. To watch all runs at once see `RetryEvents.layer`.
+   */
+  readonly onEvent?: ((event: RetryEvents.RetryEvent) => Effect.Effect<void, never, R>) | undefined
+  /**
+   * The budget of the client that is called, which other runs share. Default: the one in the context
+   * (`RetryBudget.layer`), and without one no budget. `RetryBudget.unlimited` opts out.
+   */
+  readonly budget?: RetryBudget.RetryBudget | undefined
+  /** What is called, such as `"https://api.example.com"`, for a switch by origin (`RetryControl`). Default: none. */
+  readonly origin?: string | undefined
+  /** Whether each attempt has a span of its own, named after the run. Default: false. */
+  readonly attemptSpans?: boolean | undefined
 }
 
 type AnyOptions = KeyedOptions<never, unknown>
@@ -123,6 +147,7 @@ export type HandledWith<O, Handled> = [Given<O, "when">] extends [never] ? Handl
  * @category type helpers
  */
 export type ReadBy<O> =
+  & (Given<O, "repeatable"> extends (error: infer E) => unknown ? E : unknown)
   & (Given<O, "when"> extends (error: infer E) => unknown ? E : unknown)
   & (Given<O, "onRetry"> extends (event: RetryEvent<infer E>) => unknown ? E : unknown)
 
@@ -140,7 +165,7 @@ export type Readable<Errors, O> = [Errors] extends [ReadBy<O>] ? unknown
  *
  * @category type helpers
  */
-export type NeededBy<O> = ServicesOf<Given<O, "when" | "onRetry">>
+export type NeededBy<O> = ServicesOf<Given<O, "when" | "onRetry" | "onEvent">>
 
 // A function that only throws returns `never`, from which everything could be inferred.
 type ServicesOf<F> = F extends (_: never) => infer Returned
@@ -161,10 +186,15 @@ const declared = (place: string, policy: Policy.Any): void => {
   }
 }
 
-const optionKeys: Readonly<Record<string, "string" | "function" | undefined>> = {
+const optionKeys: Readonly<Record<string, "string" | "function" | "boolean" | undefined>> = {
   name: "string",
   when: "function",
+  repeatable: "function",
   onRetry: "function",
+  onEvent: "function",
+  origin: "string",
+  attemptSpans: "boolean",
+  budget: undefined,
   attemptTimeout: undefined
 }
 
@@ -191,7 +221,10 @@ const settingsOf = (
 ): internal.Settings => {
   declared(place, policy)
   checkOptions(place, options, more)
-  const timeout = options.attemptTimeout
+  const { attemptSpans = false, attemptTimeout: timeout, budget } = options
+  if (budget !== undefined && !RetryBudget.isRetryBudget(budget)) {
+    throw new InvalidPolicy({ argument: `${place}.budget`, value: budget, rule: "a RetryBudget" })
+  }
   return {
     policy,
     stepper: Policy.stepper(policy),
@@ -201,8 +234,23 @@ const settingsOf = (
       : Duration.millis(validate.duration(`${place}.attemptTimeout`, timeout, 1)),
     allows,
     when: options.when,
-    onRetry: options.onRetry
+    repeatable: options.repeatable,
+    onRetry: options.onRetry,
+    onEvent: options.onEvent,
+    origin: options.origin,
+    attemptSpans,
+    budget,
+    most: mostOf(policy),
+    site: undefined
   }
+}
+
+const mosts = /* @__PURE__ */ new WeakMap<Policy.Any, number>()
+
+const mostOf = (policy: Policy.Any): number => {
+  let most = mosts.get(policy)
+  if (most === undefined) mosts.set(policy, most = Spec.mostAttempts(policy.spec))
+  return most
 }
 
 const bareSettings = new WeakMap<Policy.Any, internal.Settings>()
@@ -521,3 +569,56 @@ export interface Attempt {
  * @category references
  */
 export const Attempt: Context.Reference<Attempt> = internal.Attempt
+
+/**
+ * The attempt that is under way, for {@link promise}.
+ *
+ * @category models
+ */
+export interface PromiseAttempt extends Attempt {
+  /** Aborted when the attempt is to end: its timeout, or the caller's own signal. Pass it on, to `fetch` for one. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * How {@link promise} runs: as {@link Options}, with functions that return values or promises instead of effects.
+ *
+ * @category models
+ */
+export interface PromiseOptions
+  extends Pick<Options, "name" | "attemptTimeout" | "repeatable" | "budget" | "origin">
+{
+  /** The caller's own: aborted, it ends an attempt or a wait at once, and its reason is what the promise rejects with. */
+  readonly signal?: AbortSignal | undefined
+  readonly when?: ((error: unknown) => boolean | PromiseLike<boolean>) | undefined
+  readonly onRetry?: ((event: RetryEvent) => unknown) | undefined
+}
+
+/**
+ * As {@link run}, for code that is not on Effect: calls a function until its promise is fulfilled, and rejects with
+ * `RetryExhausted` when the policy gives up, or with the error itself when it is not worth a retry. An abort by the
+ * caller's `signal` is never retried; an attempt timeout is.
+ *
+ * ```ts
+ * import { Policy, Retry } from "@reprise/core"
+ *
+ * const flaky = async (attempt: Retry.PromiseAttempt) => {
+ *   if (attempt.number < 3) throw new Error("not yet")
+ *   return `done at attempt ${attempt.number}`
+ * }
+ *
+ * console.log(await Retry.promise(flaky, Policy.delays(["1 millis", "2 millis"]))) // => done at attempt 3
+ * ```
+ *
+ * @throws `InvalidPolicy`, as a rejection, as {@link run}
+ * @category running
+ */
+export const promise = async <A>(
+  f: (attempt: PromiseAttempt) => A | PromiseLike<A>,
+  policy: Policy.Policy<unknown, unknown, never>,
+  options: PromiseOptions = {}
+): Promise<A> => {
+  const settings = settingsOf("promise", policy, promises.optionsOf(validate.options("promise.options", options)))
+  // The driver is untyped inside; it succeeds with what the function returns.
+  return promises.start(internal.run(promises.attempted(f), settings) as Effect.Effect<A, unknown>, options.signal)
+}

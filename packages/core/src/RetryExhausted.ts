@@ -32,16 +32,19 @@ import type { SelfDescription } from "./Transience.ts"
  * - `Attempts`: a limit on attempts or retries is reached
  * - `End`: a list of waits has run out
  * - `Elapsed`: the next wait would pass, or has passed, the elapsed limit
- * - `Deadline`: it would pass the deadline of the caller (kept for a later release: nothing raises it yet)
- * - `Budget`: the client's retry budget is empty (kept for a later release: nothing raises it yet)
+ * - `Deadline`: it would pass, or has passed, the deadline of the caller (`Deadline`)
+ * - `Budget`: the client's retry budget said no (`RetryBudget`)
+ * - `Unsafe`: the failed attempt may have taken effect, and the operation may not be executed twice (`repeatable`)
+ * - `SwitchedOff`: an operator has switched retries off (`RetryControl`)
  * - `RetryAfterTooLong`: the failing system asked for a longer wait (`hint`) than the policy allows (`max`)
  * - `Pushback`: the failing system said not to come back
- * - `Layer`: a run inside was exhausted already, and its error was mapped to this one
+ * - `Layer`: a run inside was exhausted already, and its error was mapped to this one; or layers collapse
+ *   (`RetryLayers.Mode`) and this run left its failure to the one around it
  *
  * @category models
  */
 export type Reason =
-  | { readonly _tag: "Attempts" | "End" | "Elapsed" | "Deadline" | "Budget" | "Pushback" | "Layer" }
+  | { readonly _tag: "Attempts" | "End" | "Elapsed" | "Deadline" | "Budget" | "SwitchedOff" | "Unsafe" | "Pushback" | "Layer" }
   | { readonly _tag: "RetryAfterTooLong"; readonly hint: Duration.Duration; readonly max: Duration.Duration }
 
 /**

@@ -360,6 +360,56 @@ export const isDeclared = (spec: Spec): boolean => {
   return inside.length > 0 && inside.every(isDeclared)
 }
 
+/** `byNumber` is what limits on the run's own attempt number leave; `most` what all limits together do. */
+interface Retries {
+  readonly byNumber: number
+  readonly most: number
+}
+
+const retriesOf = (spec: Spec): Retries => {
+  switch (spec._tag) {
+    case "None":
+      return { byNumber: Infinity, most: 0 }
+    case "Immediate":
+      return { byNumber: Infinity, most: spec.retries }
+    case "Delays":
+      return { byNumber: Infinity, most: spec.delays.length }
+    case "Attempts": {
+      const { byNumber, most } = retriesOf(spec.self)
+      return { byNumber: Math.min(spec.max - 1, byNumber), most: Math.min(spec.max - 1, most) }
+    }
+    case "Recurs": {
+      const { byNumber, most } = retriesOf(spec.self)
+      return { byNumber, most: Math.min(spec.retries, most) }
+    }
+    case "Max": {
+      const members = spec.members.map(retriesOf)
+      return {
+        byNumber: Math.min(...members.map((_) => _.byNumber)),
+        most: Math.min(...members.map((_) => _.most))
+      }
+    }
+    case "Concat":
+    case "Min":
+    case "ByInput": {
+      const members = children(spec).map(retriesOf)
+      const byNumber = Math.max(...members.map((_) => _.byNumber))
+      // Each of them may count retries that the others granted for none of its own.
+      return { byNumber, most: Math.min(byNumber, members.reduce((sum, _) => sum + _.most, 0)) }
+    }
+    default:
+      return "self" in spec ? retriesOf(spec.self) : { byNumber: Infinity, most: Infinity }
+  }
+}
+
+/**
+ * The most executions that a spec may come to, the first one included, read from its limits on numbers; `Infinity`
+ * where there is none. A limit of time is no number. Use `Plan.of` for what a policy comes to in detail.
+ *
+ * @category reading
+ */
+export const mostAttempts = (spec: Spec): number => retriesOf(spec).most + 1
+
 /**
  * The longest hint that a spec waits for, in milliseconds, or `undefined` when it honours none.
  *

@@ -29,6 +29,10 @@ const why = (reason: Reason): string => {
       return "it asked not to be tried again"
     case "Budget":
       return "the retry budget is empty"
+    case "SwitchedOff":
+      return "retries are switched off"
+    case "Unsafe":
+      return "it may have taken effect"
     case "Layer":
       return "a run inside gave up"
   }

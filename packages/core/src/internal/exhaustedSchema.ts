@@ -10,7 +10,7 @@ const time = Schema.DurationFromMillis
 const reason = () =>
   Schema.Union([
     Schema.Struct({
-      _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "Pushback", "Layer"])
+      _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "SwitchedOff", "Unsafe", "Pushback", "Layer"])
     }),
     Schema.Struct({
       _tag: Schema.Literal("RetryAfterTooLong"),

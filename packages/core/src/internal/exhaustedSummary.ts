@@ -49,6 +49,10 @@ const why = (reason: Reason): string => {
       return "the caller's deadline is too near"
     case "Budget":
       return "the retry budget is empty"
+    case "SwitchedOff":
+      return "retries are switched off"
+    case "Unsafe":
+      return "it may have taken effect, and is not safe to repeat"
     case "Pushback":
       return "told not to retry"
     case "RetryAfterTooLong":

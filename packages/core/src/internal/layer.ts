@@ -51,3 +51,14 @@ const member = (inner: object): true | undefined => isExhausted(inner) ? true : 
 /** Whether an error was made from a `RetryExhausted`, among its causes or among the errors that it stands for. */
 export const hidesExhausted = (error: unknown): boolean =>
   causeChain.isObject(error) && wraps(error) && causeChain.find(error, found) === true
+
+/** The exhaustions by which runs inside gave their failure to the run around them, where layers collapse. */
+const given = /* @__PURE__ */ new WeakSet<object>()
+
+export const handOver = (exhausted: object): void => {
+  given.add(exhausted)
+}
+
+/** The error that a run inside handed over, or the value itself. */
+export const handedOver = (error: unknown): unknown =>
+  causeChain.isObject(error) && given.has(error) ? causeChain.get(error, "lastError") : error

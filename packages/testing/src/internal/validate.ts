@@ -52,7 +52,17 @@ const seedOf = (argument: string, value: number | string): number | string => {
 
 // Records, so that the compiler misses a name.
 const conditionKeys: Record<keyof Conditions, true> = { seed: true, random: true, interruptAfter: true, patience: true }
-const optionKeys: Record<keyof Retry.Options, true> = { name: true, attemptTimeout: true, when: true, onRetry: true }
+const optionKeys: Record<keyof Retry.Options, true> = {
+  name: true,
+  attemptTimeout: true,
+  when: true,
+  repeatable: true,
+  onRetry: true,
+  onEvent: true,
+  budget: true,
+  origin: true,
+  attemptSpans: true
+}
 
 /** The names of the options of `Retry.run`. */
 export const runKeys: ReadonlyArray<string> = Object.keys(optionKeys)

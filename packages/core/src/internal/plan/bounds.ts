@@ -1,7 +1,6 @@
 import type * as Plan from "../../Plan.ts"
-import { percentiles } from "./series.ts"
+import type { Law } from "./law.ts"
 import type { Simulation } from "./simulation.ts"
-import { mean, type Step } from "./steps.ts"
 import { last, type Path } from "./walk.ts"
 
 /** What is known of a policy's runs, and the time at which the last retry may start. */
@@ -15,8 +14,8 @@ export interface Known {
   readonly limit: number
   /** The longest that one attempt takes. */
   readonly timeout: number
-  /** The distribution of the waits: in closed form where that exists, and drawn elsewhere. */
-  readonly waits: ReadonlyArray<Step> | Simulation
+  /** The distribution of the waits: computed where chance alone decides on them, and drawn where time does, too. */
+  readonly waits: Law | Simulation
 }
 
 const isDrawn = (waits: Known["waits"]): waits is Simulation => "totals" in waits
@@ -55,7 +54,7 @@ const delay = (known: Known, index: number): Plan.Delay => {
     reached: isDrawn(waits) ? drawn?.reached ?? 0 : 1,
     min,
     // A retry that no run reached is one that only the shortest waits leave time for.
-    mean: isDrawn(waits) ? drawn?.mean ?? min : mean(waits[index]!),
+    mean: isDrawn(waits) ? drawn?.mean ?? min : waits.means[index]!,
     max: Math.max(min, Math.min(most((_) => _.delays[index], drawn?.max), limit - before)),
     startEarliest: earliest(known, index),
     startLatest: Math.min(
@@ -89,15 +88,20 @@ const micros = (millis: number): number => Math.round(millis * 1000) / 1000
 export const total = (known: Known): Plan.Total => {
   const { high, limit, low, waits } = known
   if (!isDrawn(waits)) {
-    const at = percentiles(waits)
+    const [min, max] = [last(low.starts), last(high.starts)]
+    const at = waits.percentiles()
+    // What is computed may miss by a hair what is known.
+    const within = (least: number, p: number) => Math.min(Math.max(least, micros(at(p))), max)
+    const p50 = within(min, 0.5)
+    const p95 = within(p50, 0.95)
     return {
-      min: last(low.starts),
-      mean: waits.reduce((sum, wait) => sum + mean(wait), 0),
-      max: last(high.starts),
-      p50: micros(at(0.5)),
-      p95: micros(at(0.95)),
-      p99: micros(at(0.99)),
-      precision: last(low.starts) === last(high.starts) ? "exact" : "computed"
+      min,
+      mean: Math.min(Math.max(min, waits.means.reduce((sum, mean) => sum + mean, 0)), max),
+      max,
+      p50,
+      p95,
+      p99: within(p95, 0.99),
+      precision: min === max ? "exact" : "computed"
     }
   }
   const { totals } = waits

@@ -8,9 +8,9 @@ import * as bounds from "./bounds.ts"
 import { optionalDuration, timeoutOf } from "./duration.ts"
 import { mostAttempts, PlanTooLarge } from "./errors.ts"
 import { affordable, latestStarts } from "./fits.ts"
+import { law } from "./law.ts"
 import { hasTime, timeless } from "./relax.ts"
 import { simulate } from "./simulation.ts"
-import { steps } from "./steps.ts"
 import { type Kind, last, type Path, someWork, walk } from "./walk.ts"
 
 /** The retries of a plan without an end. */
@@ -84,7 +84,7 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
       ? inTime(walk(unhurried, kind, 1, mostAttempts, timing.limit), timing.limit)
       : walk(unhurried, kind, 1, low.delays.length)
     const free = choosing ? same(low, high) : last(high.starts) <= timing.limit
-    const waits = (free ? steps(unhurried, kind, low.delays.length) : undefined) ??
+    const waits = (free ? law(unhurried, kind, low.delays.length) : undefined) ??
       simulate(stepper, kind, runsOf(low.delays.length), mostAttempts)
     const reached = { low, high, waits, latest: [], ...timing }
     const retries = choosing ? bounds.retries(reached) : low.delays.length
@@ -108,7 +108,7 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
     const few = walk(stepper, kind, 0, shown)
     const high = walk(unhurried, kind, 1, shown)
     const free = !choosing || same(few, high)
-    const waits = (free ? steps(unhurried, kind, shown) : undefined) ??
+    const waits = (free ? law(unhurried, kind, shown) : undefined) ??
       simulate(stepper, kind, runsOf(shown), shown + 1)
     return {
       _tag: "Unlimited",

@@ -8,16 +8,21 @@ import * as chain from "./chain.ts"
 import type { Decision } from "./decision.ts"
 import * as readers from "./readers.ts"
 import * as selfDescription from "./selfDescription.ts"
+import { remember } from "./unclassified.ts"
 
 // The keys name the functions, also in a minified bundle: a policy shows the name of its predicate.
-const fromClassify = (classify: (error: unknown) => Verdict): Classifier => ({
-  classify,
-  isTransient: (error) => classify(error).transience === "transient",
-  isTerminal: (error) => classify(error).transience === "terminal",
-  isUnknown: (error) => classify(error).transience === "unknown",
-  isThrottled: (error) => classify(error).throttled,
-  notApplied: (error) => classify(error).applied === "no"
-})
+const fromClassify = (classify: (error: unknown) => Verdict): Classifier => {
+  const self: Classifier = {
+    classify,
+    isTransient: (error) => classify(error).transience === "transient",
+    isTerminal: (error) => classify(error).transience === "terminal",
+    isUnknown: (error) => classify(error).transience === "unknown",
+    isThrottled: (error) => classify(error).throttled,
+    notApplied: (error) => classify(error).applied === "no"
+  }
+  remember(self.isTransient, self.isUnknown)
+  return self
+}
 
 export const standard: Classifier = /* @__PURE__ */ fromClassify((error) =>
   chain.verdict(error, chain.decide(error, readers.read))

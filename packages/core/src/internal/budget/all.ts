@@ -1,0 +1,144 @@
+/**
+ * Several meters of which each must agree.
+ */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type { RetryBudget } from "../../RetryBudget.ts"
+import type { Failure, Meter, Withdrawal } from "./meter.ts"
+import { isPaced, type PacedMeter } from "./pacing.ts"
+import * as resolve from "./resolve.ts"
+
+interface Parts {
+  /** What each meter gave, in their order. */
+  readonly taken: ReadonlyArray<Withdrawal>
+  /** How many of them have counted the start. */
+  started: number
+}
+
+const partsOf = (withdrawal: Withdrawal): Parts =>
+  // The driver hands back to a meter only what that meter gave it.
+  withdrawal as Parts
+
+type Answer = ReturnType<Meter["withdraw"]>
+
+const isToCome = (answer: Answer): answer is Effect.Effect<Withdrawal | undefined> => Effect.isEffect(answer)
+
+/** What the meters have under a name, or `undefined` where none has it. */
+const each = <F>(meters: ReadonlyArray<Meter>, of: (meter: Meter) => F | undefined): ReadonlyArray<F> | undefined => {
+  const found = meters.flatMap((meter) => of(meter) ?? [])
+  return found.length === 0 ? undefined : found
+}
+
+const together = (asked: ReadonlyArray<Meter>): PacedMeter => {
+  // Asked twice, one meter would take twice.
+  const meters = [...new Set(asked)]
+  const least = (of: (meter: Meter) => number): number =>
+    meters.reduce((sum, meter) => Math.min(sum, of(meter)), Infinity)
+  const giveBack = (now: number, taken: ReadonlyArray<Withdrawal>): void =>
+    taken.forEach((withdrawal, index) => meters[index]!.refund(now, withdrawal))
+
+  /** Asks the meters one after another, from the one behind those that have agreed. */
+  const ask = (
+    now: number,
+    failure: Failure,
+    taken: Array<Withdrawal>
+  ): Answer => {
+    while (taken.length < meters.length) {
+      const answer = meters[taken.length]!.withdraw(now, failure)
+      if (isToCome(answer)) return later(now, failure, taken, answer)
+      if (answer === undefined) {
+        giveBack(now, taken)
+        return undefined
+      }
+      taken.push(answer)
+    }
+    return { taken, started: 0 }
+  }
+  const later = (
+    now: number,
+    failure: Failure,
+    taken: Array<Withdrawal>,
+    answer: Effect.Effect<Withdrawal | undefined>
+  ): Effect.Effect<Withdrawal | undefined> =>
+    Effect.flatMap(
+      // An interruption while one of them takes its time leaves nothing with the others.
+      Effect.onExit(answer, (exit) => {
+        if (!Exit.isSuccess(exit) || exit.value === undefined) giveBack(now, taken)
+        return Effect.void
+      }),
+      (withdrawal) => {
+        if (withdrawal === undefined) return Effect.succeed(undefined)
+        taken.push(withdrawal)
+        const rest = ask(now, failure, taken)
+        return isToCome(rest) ? rest : Effect.succeed(rest)
+      }
+    )
+  /** Until all are ready, none counts a start. */
+  const ready = (now: number, withdrawal: Withdrawal): number => {
+    const { taken } = partsOf(withdrawal)
+    let wait = 0
+    for (let index = 0; index < meters.length; index++) {
+      const meter = meters[index]!
+      if (isPaced(meter)) wait = Math.max(wait, meter.ready(now, taken[index]!))
+    }
+    return wait
+  }
+
+  const settles = meters.some((meter) => meter.settle !== undefined)
+  const failures = each(meters, (meter) => meter.failure)
+  const succeeds = meters.some((meter) => meter.success !== undefined)
+  const enters = each(meters, (meter) => meter.enter)
+  const exits = each(meters, (meter) => meter.exit)
+  return {
+    request: (now) => meters.forEach((meter) => meter.request(now)),
+    balance: (now) => least((meter) => meter.balance(now)),
+    ceiling: (now) => least((meter) => meter.ceiling(now)),
+    withdraw: (now, failure) => ask(now, failure, []),
+    refund: (now, withdrawal) => giveBack(now, partsOf(withdrawal).taken),
+    ready,
+    start: (now, withdrawal) => {
+      const wait = ready(now, withdrawal)
+      if (wait > 0) return wait
+      const parts = partsOf(withdrawal)
+      // A meter that says only now that it is not ready is asked again, and those before it are not.
+      for (; parts.started < meters.length; parts.started++) {
+        const more = meters[parts.started]!.start(now, parts.taken[parts.started]!)
+        if (more > 0) return more
+      }
+      return 0
+    },
+    settle: settles
+      ? (withdrawal) => partsOf(withdrawal).taken.forEach((part, index) => meters[index]!.settle?.(part))
+      : undefined,
+    failure: failures && ((now) => failures.forEach((fail) => fail(now))),
+    success: succeeds
+      ? (now, last) => {
+        const taken = last === undefined ? undefined : partsOf(last).taken
+        meters.forEach((meter, index) => meter.success?.(now, taken?.[index]))
+      }
+      : undefined,
+    enter: enters && (() => enters.forEach((enter) => enter())),
+    exit: exits && (() => exits.forEach((exit) => exit())),
+    idle: (now) => meters.every((meter) => meter.idle(now))
+  }
+}
+
+/** Two meters of which each must agree. */
+export const both = (one: Meter, other: Meter): Meter => together([one, other])
+
+export const make = (budgets: ReadonlyArray<RetryBudget>): RetryBudget => {
+  let meter: Meter | undefined
+  let of: ReadonlyArray<Meter> = []
+  return resolve.make({
+    at: (context) => {
+      const meters = budgets.map((budget) => resolve.meterOf(budget, context))
+      // Most budgets have the same meter for everybody. What is made here holds nothing of its own.
+      if (meter === undefined || meters.some((one, index) => one !== of[index])) {
+        of = meters
+        meter = together(meters)
+      }
+      return meter
+    },
+    idle: (now) => budgets.every((budget) => resolve.internalsOf(budget).idle(now))
+  })
+}

@@ -1,0 +1,114 @@
+/**
+ * Finagle's budget: a share of the requests of the last seconds, and a reserve that is always there.
+ *
+ * Source: twitter/finagle, `RetryBudget.scala`, and twitter/util, `TokenBucket.scala` and `WindowedAdder.scala`.
+ */
+import * as pacing from "./pacing.ts"
+import * as perRun from "./perRun.ts"
+import { ticketOf } from "./waiting.ts"
+import * as waiting from "./waiting.ts"
+
+export interface Options {
+  readonly ratio: number
+  readonly minPerSecond: number
+  /** Milliseconds. */
+  readonly window: number
+  readonly perOperation: number
+  readonly maxWaiting: number
+}
+
+interface Taken extends pacing.Paced {
+  /** The slice that it was taken from. */
+  readonly slice: number
+}
+
+const slices = 10
+
+export const make = (options: Options): pacing.PacedMeter => {
+  const { maxWaiting, minPerSecond, perOperation, ratio, window } = options
+  // Whole units, so that nothing drifts. A retry costs so many of them that no ratio up to 10 is off by more than 1 %.
+  // A cost beyond 1e9, a retry in a million requests, would only make the sums inexact.
+  const deposit = ratio === 0 ? 0 : 1000
+  const cost = ratio === 0 ? 1 : Math.min(Math.floor(1000 / ratio), 1e9)
+  const reserve = Math.floor(minPerSecond * window / 1000 * cost)
+  const length = window / slices
+  const paces = pacing.make(ratio, minPerSecond)
+  const waits = waiting.make(maxWaiting)
+
+  const requests = new Float64Array(slices)
+  const taken = new Float64Array(slices)
+  let slice = 0
+  let rolledAt = Number.NaN
+  let requestedAt = -Infinity
+  let units = 0
+  let withdrawn = 0
+
+  // As published: the slices begin when somebody calls, and so an entry may live for almost twice the window.
+  const roll = (now: number): void => {
+    const elapsed = now - rolledAt
+    if (elapsed < length) return
+    // The first call of all only starts the clock.
+    if (!Number.isNaN(elapsed)) {
+      const steps = Math.min(Math.floor(elapsed / length), slices)
+      for (let step = 0; step < steps; step++) {
+        const oldest = ++slice % slices
+        units -= requests[oldest]! * deposit - taken[oldest]! * cost
+        withdrawn -= taken[oldest]!
+        requests[oldest] = taken[oldest] = 0
+      }
+    }
+    rolledAt = now
+  }
+  const balance = (now: number): number => {
+    roll(now)
+    // Adding zero makes a zero of a negative one.
+    return Math.trunc((units + reserve) / cost) + 0
+  }
+  const take = (by: 1 | -1, from: number): void => {
+    taken[from % slices]! += by
+    withdrawn += by
+    units -= by * cost
+  }
+
+  return {
+    request: (now) => {
+      roll(now)
+      requests[slice % slices]!++
+      requestedAt = now
+      units += deposit
+      paces.request(now)
+    },
+    balance,
+    ceiling: (now) => perRun.ceiling(perOperation, balance(now)),
+    withdraw: (now) => {
+      roll(now)
+      if (units + reserve < cost || waits.full()) return undefined
+      take(1, slice)
+      return waits.add<Taken>({ stage: "waiting", askAt: undefined, slice })
+    },
+    refund: (now, withdrawal) => {
+      const ticket = ticketOf<Taken>(withdrawal)
+      if (!waits.cancel(ticket)) return
+      paces.leave(ticket)
+      roll(now)
+      if (slice - ticket.slice < slices) take(-1, ticket.slice)
+    },
+    ready: (now, withdrawal) => paces.ready(now, ticketOf<Taken>(withdrawal)),
+    start: (now, withdrawal) => {
+      const ticket = ticketOf<Taken>(withdrawal)
+      const wait = paces.ready(now, ticket)
+      if (wait === 0 && waits.start(ticket)) paces.start(now, ticket)
+      return wait
+    },
+    settle: undefined,
+    failure: undefined,
+    success: undefined,
+    enter: undefined,
+    exit: undefined,
+    idle: (now) => {
+      roll(now)
+      // Who asked lately may still be under way, and come back here.
+      return now - requestedAt >= window && withdrawn === 0 && waits.none() && paces.quiet(now)
+    }
+  }
+}

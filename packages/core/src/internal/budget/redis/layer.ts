@@ -1,0 +1,81 @@
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Redis from "effect/persistence/Redis"
+import * as Random from "effect/Random"
+import { errorCode, errorType } from "../../observe/errorType.ts"
+import { log } from "../../observe/log.ts"
+import { redisFallback } from "../../observe/metricNames.ts"
+import * as names from "../../observe/names.ts"
+import { series } from "../../observe/series.ts"
+import * as monotonic from "../monotonic.ts"
+import * as resolve from "../resolve.ts"
+import * as ledgerOf from "./ledger.ts"
+import * as linkOf from "./link.ts"
+import * as meterOf from "./meter.ts"
+import type { Settings } from "./options.ts"
+import * as script from "./script.ts"
+
+/** What of a failure may be logged: what the client or the server calls it, as in `ECONNREFUSED` or `NOAUTH`. */
+const reason = (exit: Exit.Exit<unknown, Redis.RedisError> | undefined): string => {
+  if (exit === undefined) return "no answer in time"
+  const error = Exit.findErrorOption(exit)
+  const cause: unknown = Option.isSome(error) ? error.value.cause : undefined
+  const said = cause instanceof Error ? /^[A-Z]{3,}(?= )/.exec(cause.message)?.[0] : undefined
+  return errorCode(cause) ?? said ?? errorType(cause)
+}
+
+/**
+ * Who this process is. Chance alone may be a seed's, the same in every process; none has both its times in common with
+ * another.
+ */
+const identity = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const numbers = [yield* Random.nextInt, yield* Random.nextInt, clock.currentTimeMillisUnsafe()]
+  return [...numbers, clock.monotonicTimeNanosUnsafe()].map((number) => number.toString(36)).join(".")
+})
+
+export const make = (settings: Settings): Layer.Layer<never, never, Redis.Redis> =>
+  Layer.effect(
+    resolve.CurrentBudget,
+    Effect.gen(function* () {
+      const { name, whileAway, window } = settings
+      const redis = yield* Redis.Redis
+      const context = yield* Effect.context<never>()
+      const clock = yield* Clock.Clock
+      const id = yield* identity
+      // Slices of other lengths would not fit together.
+      const key = `reprise:budget:{${name}:${window}}`
+      const fallbacks = series(redisFallback(name), context)
+      const ledger = ledgerOf.make(window, monotonic.now(clock))
+      const does = whileAway === "share" ? "lives on its share" : "makes no retries"
+      const run = redis.eval(script.make())
+      const link = linkOf.make(
+        {
+          run,
+          keys: [`${key}:fleet`, `${key}:process:${id}`, `${key}:live`],
+          id,
+          context,
+          clock,
+          lost: (exit) =>
+            log(
+              context,
+              "Warn",
+              `Redis does not answer for the retry budget ${name} (${reason(exit)}); this process ${does} until it does`,
+              { [names.budget]: name }
+            ),
+          found: () =>
+            log(context, "Info", `Redis answers again for the retry budget ${name}`, { [names.budget]: name })
+        },
+        ledger,
+        settings
+      )
+      const meter = meterOf.make(link, ledger, settings, () => fallbacks.update(1))
+      yield* link.flush
+      yield* Effect.forkScoped(link.loop)
+      yield* Effect.addFinalizer(() => link.leave)
+      return resolve.make({ at: () => meter, idle: meter.idle })
+    })
+  )

@@ -1,0 +1,20 @@
+import type { Meter, Withdrawal } from "./meter.ts"
+
+// Nothing is taken, so all may hold the same.
+const nothing: Withdrawal = {}
+
+/** Says yes to everybody. */
+export const meter: Meter = {
+  request: () => {},
+  balance: () => Infinity,
+  ceiling: () => Infinity,
+  withdraw: () => nothing,
+  refund: () => {},
+  start: () => 0,
+  settle: undefined,
+  failure: undefined,
+  success: undefined,
+  enter: undefined,
+  exit: undefined,
+  idle: () => true
+}

@@ -1,0 +1,66 @@
+/** A run and its budget: from the client's own one, the switch's, or both. */
+import * as Effect from "effect/Effect"
+import { both } from "../budget/all.ts"
+import type { Meter, Withdrawal } from "../budget/meter.ts"
+import type { AnyEffect } from "./settings.ts"
+import { type Found, monotonic, type Run, tick } from "./state.ts"
+
+/** Who pays for a retry, as the switch stands now. */
+export const payerOf = ({ meter, settings, site: { control } }: Found): Meter | undefined => {
+  const switched = control?.setting(settings.name, settings.origin)?.meter
+  if (switched === undefined || meter === undefined) return switched ?? meter
+  return both(switched, meter)
+}
+
+/** An attempt failed in a way that is worth a retry, whether or not there will be one. */
+export const failed = (run: Run): void => run.found.meter?.failure?.(monotonic(run))
+
+const take = (run: Run, payer: Meter, withdrawal: Withdrawal | undefined): boolean => {
+  if (withdrawal === undefined) return false
+  run.payer = payer
+  run.withdrawal = withdrawal
+  run.started = false
+  run.taken++
+  return true
+}
+
+type Answer = ReturnType<Meter["withdraw"]>
+
+const isAnswerToCome = (answer: Answer): answer is Effect.Effect<Withdrawal | undefined> => Effect.isEffect(answer)
+
+/** `next` is told whether the retry is paid for; `"late"` when the answer was waited for. */
+export const withdraw = (
+  run: Run,
+  payer: Meter,
+  error: unknown,
+  next: (yes: boolean | "late") => AnyEffect
+): AnyEffect => {
+  const now = monotonic(run)
+  if (run.taken === 0) run.ceiling = payer.ceiling(now)
+  if (run.taken >= run.ceiling) return next(false)
+  const answer = payer.withdraw(now, { error, timedOut: run.timedOut })
+  if (!isAnswerToCome(answer)) return next(take(run, payer, answer))
+  return Effect.flatMap(
+    // What was taken is known before anything can interrupt the run.
+    Effect.uninterruptible(Effect.map(answer, (withdrawal) => take(run, payer, withdrawal))),
+    (yes) => next(yes && "late")
+  )
+}
+
+/** How many milliseconds a retry has to wait yet before it may start; at 0 it has started. */
+export const start = (run: Run): number => {
+  const { payer, withdrawal } = run
+  if (payer === undefined || withdrawal === undefined || run.started) return 0
+  const more = payer.start(monotonic(run), withdrawal)
+  if (more === 0) run.started = true
+  return more
+}
+
+/** Gives back what was withdrawn for a retry that has not started. */
+export const release = (run: Run): void => {
+  const { payer, started, withdrawal } = run
+  if (payer === undefined || withdrawal === undefined || started) return
+  tick(run)
+  payer.refund(monotonic(run), withdrawal)
+  run.withdrawal = undefined
+}

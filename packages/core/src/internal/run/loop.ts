@@ -1,0 +1,328 @@
+/** Rule R2: what comes after a failed attempt. */
+import * as Cause from "effect/Cause"
+import * as Context from "effect/Context"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import type * as Exit from "effect/Exit"
+import * as Random from "effect/Random"
+import type { Attempt as AttemptInfo } from "../../Retry.ts"
+import type { ReasonTag } from "../../RetryExhausted.ts"
+import * as Stepper from "../../Stepper.ts"
+import { handedOver, handOver, hidesExhausted, isExhausted } from "../layer.ts"
+import { isUnclassified } from "../transience/unclassified.ts"
+import { predicates } from "../policy.ts"
+import { Attempt, isTimeoutOf, limited } from "./attempt.ts"
+import * as budgeted from "./budgeted.ts"
+import { called } from "./called.ts"
+import { exhausted } from "./giveUp.ts"
+import type { AnyEffect } from "./settings.ts"
+import { type Found, lastErrorOf, monotonic, remember, type Run, start, tick } from "./state.ts"
+import * as watch from "./watch.ts"
+
+/** The first failure of a cause without defect and interruption, or `undefined`. */
+const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined => {
+  const { reasons } = cause
+  for (let i = 0; i < reasons.length; i++) if (reasons[i]!._tag !== "Fail") return undefined
+  return reasons[0] as Cause.Fail<unknown> | undefined // The loop has just shown that it is one.
+}
+
+const isExhaustion = (reason: Cause.Reason<unknown>): boolean =>
+  reason._tag === "Fail" && (isExhausted(reason.error) || hidesExhausted(reason.error))
+
+/** What was told first, then the rest. */
+const after = (told: ReturnType<typeof watch.tell>, next: () => AnyEffect): AnyEffect =>
+  told === undefined ? next() : Effect.flatMap(told, next)
+
+const giveUp = (run: Run, tag: ReasonTag): AnyEffect => {
+  const { found } = run
+  budgeted.release(run)
+  const error = exhausted(run, tag)
+  return found.watch === undefined ? Effect.fail(error) : after(
+    watch.tell(found.watch, found.fiber, {
+      ...watch.about("Exhausted", found.watch, run.attempt, run.elapsed),
+      error
+    }),
+    () => Effect.fail(error)
+  )
+}
+
+/** Gives up on an error that the policy would have retried. */
+const stop = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
+  remember(run, error, undefined)
+  return giveUp(run, tag)
+}
+
+/** An error that is not worth a retry, or a cause that is none: it leaves as it is. */
+const leave = (run: Run, error: unknown, cause: Cause.Cause<unknown>): AnyEffect => {
+  const { found } = run
+  if (found.watch === undefined) return Effect.failCause(cause)
+  const unclassified = isUnclassified(predicates(found.settings.policy), error)
+  return after(
+    watch.tell(found.watch, found.fiber, {
+      ...watch.about("Terminal", found.watch, run.attempt, run.elapsed),
+      error,
+      unclassified
+    }),
+    () => Effect.failCause(cause)
+  )
+}
+
+/** Why a retry may not start so many milliseconds from now: time that the functions of the options took counts too. */
+const lateness = (run: Run, delay: number): ReasonTag | undefined => {
+  const at = tick(run) + delay
+  if (at > run.state.limit) return "Elapsed"
+  return at >= run.found.deadline ? "Deadline" : undefined
+}
+
+const inTime = (run: Run, error: unknown, delay: number, next: () => AnyEffect): AnyEffect => {
+  const late = lateness(run, delay)
+  return late === undefined ? next() : stop(run, error, late)
+}
+
+/** A wait of zero still lets other fibres run. */
+const slept = (run: Run, delay: number): Effect.Effect<void> =>
+  delay === 0 ? Effect.yieldNow : run.found.site.clock.sleep(Duration.millis(delay))
+
+/** Gives back what was withdrawn when the effect, which is all that comes before the retry, is not carried through. */
+const guarded = (run: Run, self: AnyEffect): AnyEffect => {
+  const { found } = run
+  return Effect.onExitPrimitive(self, (exit) => {
+    if (exit._tag === "Success") return undefined
+    tick(run)
+    budgeted.release(run)
+    return interrupted(found, exit, run.attempt, run.elapsed)
+  })
+}
+
+const interrupted = (
+  { fiber, watch: watching }: Found,
+  exit: Exit.Failure<unknown, unknown>,
+  attempt: number,
+  elapsed: number
+): ReturnType<typeof watch.tell> =>
+  watching !== undefined && Cause.hasInterruptsOnly(exit.cause)
+    ? watch.tell(watching, fiber, watch.about("Interrupted", watching, attempt, elapsed))
+    : undefined
+
+/** The wait itself, told to those who watch. */
+const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
+  const { found } = run
+  const { onRetry } = found.settings
+  const sleep = (): AnyEffect => {
+    remember(run, error, delay)
+    run.waits++
+    run.waited += delay
+    const { watch: watching } = found
+    if (watching === undefined) return slept(run, delay)
+    const told = watch.tell(watching, found.fiber, {
+      ...watch.about("RetryScheduled", watching, run.attempt, run.elapsed),
+      error,
+      delay: Duration.millis(delay)
+    })
+    return after(told, () => {
+      watch.waiting(watching, 1)
+      return Effect.onExitPrimitive(slept(run, delay), () => {
+        watch.waiting(watching, -1)
+        return undefined
+      })
+    })
+  }
+  if (onRetry === undefined) return sleep()
+  const event = {
+    name: found.settings.name,
+    attempt: run.attempt,
+    // The types of `Retry.run` have checked that the functions can read the error.
+    error: error as never,
+    elapsed: Duration.millis(run.elapsed),
+    delay: Duration.millis(delay)
+  }
+  return Effect.flatMap(
+    called("onRetry", found.settings.name, () => onRetry(event)),
+    () => inTime(run, error, delay, sleep)
+  )
+}
+
+const denied = (run: Run, error: unknown): AnyEffect => {
+  const { found } = run
+  return found.watch === undefined ? stop(run, error, "Budget") : after(
+    watch.tell(found.watch, found.fiber, {
+      ...watch.about("BudgetDenied", found.watch, run.attempt, run.elapsed),
+      error
+    }),
+    () => stop(run, error, "Budget")
+  )
+}
+
+/** The budget's word, then `onRetry` and the wait, then the retry. */
+const granted = (run: Run, error: unknown, delay: number): AnyEffect => {
+  const { found } = run
+  const payer = budgeted.payerOf(found)
+  if (payer === undefined && found.watch === undefined) {
+    return Effect.flatMap(announced(run, error, delay), () => wake(run))
+  }
+  const paid = payer === undefined ? announced(run, error, delay) : budgeted.withdraw(run, payer, error, (yes) => {
+    if (yes === false) return denied(run, error)
+    // Only one that had to be asked over a wire has taken time.
+    return yes === true ? announced(run, error, delay) : inTime(run, error, delay, () => announced(run, error, delay))
+  })
+  return Effect.flatMap(guarded(run, paid), () => wake(run))
+}
+
+/** The caller's `when`, where it has something to say. */
+const asked = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: number): AnyEffect => {
+  const { name, when } = run.found.settings
+  const yes = () => {
+    budgeted.failed(run)
+    return granted(run, error, delay)
+  }
+  return when === undefined || run.timedOut ? yes() : Effect.flatMap(
+    called("when", name, () => when(error as never)), // As `onRetry`.
+    (answer) => answer === true ? inTime(run, error, delay, yes) : leave(run, error, cause)
+  )
+}
+
+const isRepeatable = ({ found: { settings: { repeatable } } }: Run, error: unknown): boolean =>
+  repeatable === undefined || repeatable(error as never) // As `onRetry`.
+
+/** The decision on a failed attempt, with the error that counts: that of a run inside that handed it over. */
+const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEffect => {
+  const { found: { deadline, fiber, owner, settings, site: { clock, control } }, state } = run
+  const { allows, stepper } = settings
+  const error = handedOver(failed)
+  run.timedOut = owner !== undefined && isTimeoutOf(owner, error)
+  if (stepper.readsHints) run.now = clock.currentTimeMillisUnsafe()
+  let decision: Stepper.Decision
+  try {
+    decision = allows === undefined || allows(error)
+      ? stepper.step(state, run, error, fiber.getRef(Random.Random))
+      : Stepper.stops.Terminal
+  } catch (defect) {
+    return Effect.die(defect)
+  }
+  // Beside the first failure there may be others, of effects that ran in parallel.
+  if (decision !== Stepper.stops.Terminal && cause.reasons.length > 1 && cause.reasons.some(isExhaustion)) {
+    decision = Stepper.stops.Layer
+  }
+  run.lastCause = cause
+  if (decision >= 0) {
+    if (run.found.collapsed) return collapse(run, error)
+    if (run.elapsed + decision >= deadline) return counted(run, error, "Deadline")
+    if (control?.setting(settings.name, settings.origin)?.off === true) return counted(run, error, "SwitchedOff")
+    return isRepeatable(run, error) ? asked(run, error, cause, decision) : counted(run, error, "Unsafe")
+  }
+  const tag = Stepper.reason(decision)
+  if (tag === undefined) return leave(run, failed, cause)
+  return tag === "Layer" ? stop(run, error, tag) : counted(run, error, tag)
+}
+
+/** Gives up on an error that counts as a failure of what is called. */
+const counted = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
+  budgeted.failed(run)
+  return stop(run, error, tag)
+}
+
+const collapse = (run: Run, error: unknown): AnyEffect => {
+  remember(run, error, undefined)
+  const given = exhausted(run, "Layer")
+  handOver(given)
+  return Effect.fail(given)
+}
+
+const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
+  const { found } = run
+  tick(run)
+  const failure = failureOf(cause)
+  if (failure === undefined) {
+    return found.watch === undefined || Cause.hasInterruptsOnly(cause)
+      ? Effect.failCause(cause)
+      : leave(run, Cause.squash(cause), cause)
+  }
+  return found.watch === undefined ? decided(run, cause, failure.error) : after(
+    watch.tell(found.watch, found.fiber, {
+      ...watch.about("AttemptFailed", found.watch, run.attempt, run.elapsed),
+      error: failure.error
+    }),
+    () => decided(run, cause, failure.error)
+  )
+}
+
+/** The next attempt, unless the process was frozen past the time at which it may start. */
+const wake = (run: Run): AnyEffect => {
+  const { found } = run
+  const { settings, site: { control, inside } } = found
+  const late = lateness(run, 0)
+  if (late !== undefined) return giveUp(run, late)
+  if (control?.setting(settings.name, settings.origin)?.off === true) return giveUp(run, "SwitchedOff")
+  const more = budgeted.start(run)
+  if (more > 0) {
+    const tooLate = lateness(run, more)
+    if (tooLate !== undefined) return giveUp(run, tooLate)
+    run.waited += more
+    return Effect.flatMap(guarded(run, slept(run, more)), () => wake(run))
+  }
+  run.attempt++
+  if (found.watch !== undefined) watch.retried(found.watch)
+  const info: AttemptInfo = {
+    number: run.attempt,
+    previous: lastErrorOf(run),
+    elapsed: Duration.millis(run.elapsed)
+  }
+  return Effect.catchCause(
+    attempt(found, run, Context.add(inside, Attempt, info), run.elapsed),
+    (cause) => decide(run, cause)
+  )
+}
+
+/** What is done when an attempt has ended, whether or not somebody catches what it ended with. */
+const ended = (found: Found, run: Run | undefined) => (exit: Exit.Exit<unknown, unknown>): AnyEffect | undefined => {
+  const meter = run?.payer ?? found.meter
+  meter?.exit?.()
+  if (run?.withdrawal !== undefined) meter?.settle?.(run.withdrawal)
+  const { watch: watching } = found
+  if (exit._tag === "Failure") {
+    if (watching === undefined) return undefined
+    const at = run ?? start(found, exit.cause)
+    return interrupted(found, exit, at.attempt, tick(at))
+  }
+  if (meter?.success === undefined && watching === undefined) return undefined
+  const at = run ?? start(found, Cause.empty)
+  tick(at)
+  meter?.success?.(monotonic(at), run?.withdrawal)
+  return watching === undefined
+    ? undefined
+    : watch.tell(watching, found.fiber, watch.about("Succeeded", watching, at.attempt, at.elapsed))
+}
+
+/** One attempt in its context. `run` is `undefined` in the first. */
+const attempt = (
+  found: Found,
+  run: Run | undefined,
+  context: Context.Context<never>,
+  elapsed: number
+): AnyEffect => {
+  const { meter, operation, owner, settings, watch: watching } = found
+  let self = owner === undefined ? operation : limited(operation, owner, found.deadline - elapsed)
+  if (settings.attemptSpans) {
+    self = Effect.withSpan(self, settings.name ?? "attempt", { attributes: { "reprise.attempt": run?.attempt ?? 1 } })
+  }
+  // It holds all that the context around has.
+  self = Effect.updateContext(self, () => context as Context.Context<unknown>)
+  const watched = run === undefined
+    ? meter?.success !== undefined || settings.onEvent !== undefined ||
+      (watching !== undefined && watch.wantsFirst(watching.observers))
+    : run.withdrawal !== undefined || watching !== undefined
+  const entered = meter?.enter !== undefined
+  if (!watched && !entered) return self
+  return Effect.onExitPrimitive(
+    // Counted inside, so that each entry has its exit.
+    entered ? Effect.suspend(() => (meter.enter?.(), self)) : self,
+    ended(found, run)
+  )
+}
+
+/** What comes after the first attempt has failed. */
+export const failedFirst = (found: Found, cause: Cause.Cause<unknown>): AnyEffect => decide(start(found, cause), cause)
+
+/** A run, from its first attempt on. */
+export const first = (found: Found): AnyEffect =>
+  Effect.catchCause(attempt(found, undefined, found.site.inside, 0), (cause) => failedFirst(found, cause))

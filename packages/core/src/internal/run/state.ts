@@ -1,0 +1,93 @@
+import type * as Cause from "effect/Cause"
+import type * as Fiber from "effect/Fiber"
+import * as RetryExhausted from "../../RetryExhausted.ts"
+import type * as Stepper from "../../Stepper.ts"
+import type { Meter, Withdrawal } from "../budget/meter.ts"
+import { millisSince } from "../time.ts"
+import type { Owner } from "./attempt.ts"
+import type { AnyEffect, Settings } from "./settings.ts"
+import type { Site } from "./site.ts"
+import type { Watch } from "./watch.ts"
+
+/** One failed attempt, in milliseconds. */
+export interface Entry {
+  readonly attempt: number
+  readonly error: unknown
+  readonly elapsed: number
+  readonly delay: number | undefined
+}
+
+/** What a run finds when it starts. */
+export interface Found {
+  readonly settings: Settings
+  readonly site: Site
+  readonly operation: AnyEffect
+  readonly owner: Owner | undefined
+  readonly fiber: Fiber.Fiber<unknown, unknown>
+  readonly startedAt: bigint
+  /** Milliseconds after the start at which the caller's deadline is; `Infinity` without one. */
+  readonly deadline: number
+  readonly meter: Meter | undefined
+  readonly watch: Watch | undefined
+  /** The run hands its failures to the run around it instead of trying again. */
+  readonly collapsed: boolean
+}
+
+/** A run after its first failure; the success path makes none. It is the `Failure` that the stepper reads. */
+export interface Run extends Stepper.Failure {
+  readonly found: Found
+  readonly state: Stepper.State
+  attempt: number
+  elapsed: number
+  now: number
+  timedOut: boolean
+  waits: number
+  waited: number
+  lastCause: Cause.Cause<unknown>
+  /** The last failures, the newest last; `undefined` before the first is remembered, as an empty list is not small. */
+  history: Array<Entry> | undefined
+  /** What the retry that comes, or the last one that started, took from the budget. */
+  withdrawal: Withdrawal | undefined
+  /** Where the withdrawal was made, as a switch may have changed since. */
+  payer: Meter | undefined
+  started: boolean
+  taken: number
+  ceiling: number
+}
+
+export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
+  found,
+  state: found.settings.stepper.start(),
+  attempt: 1,
+  elapsed: 0,
+  now: 0,
+  timedOut: false,
+  waits: 0,
+  waited: 0,
+  lastCause,
+  history: undefined,
+  withdrawal: undefined,
+  payer: undefined,
+  started: false,
+  taken: 0,
+  ceiling: Infinity
+})
+
+/** Looks at the clock: milliseconds since the start of attempt 1. */
+export const tick = (run: Run): number => run.elapsed = millisSince(run.found.site.clock, run.found.startedAt)
+
+/** Milliseconds on the monotonic clock, as budgets count them, of a run whose clock has been looked at. */
+export const monotonic = (run: Run): number => Number(run.found.startedAt) / 1e6 + run.elapsed
+
+export const remember = (run: Run, error: unknown, delay: number | undefined): void => {
+  const entry = { attempt: run.attempt, error, elapsed: run.elapsed, delay }
+  const { history } = run
+  if (history === undefined) {
+    run.history = [entry]
+  } else {
+    if (history.length === RetryExhausted.mostHistory) history.shift()
+    history.push(entry)
+  }
+}
+
+export const lastErrorOf = ({ history }: Run): unknown => history?.[history.length - 1]?.error
