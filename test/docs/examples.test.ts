@@ -5,6 +5,7 @@ import { verify } from "./verify.ts"
 
 const documents = [
   ...["README.md", "CONTRIBUTING.md"].flatMap((path) => globSync(path)),
+  ...globSync("docs/*.md"),
   ...globSync("packages/*/README.md"),
   ...globSync("packages/*/src/**/*.ts")
 ]

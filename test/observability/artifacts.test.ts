@@ -174,7 +174,6 @@ describe("runbook.md", () => {
       Deadline: true,
       Budget: true,
       SwitchedOff: true,
-  Unsafe: true,
       Unsafe: true,
       RetryAfterTooLong: true,
       Pushback: true,

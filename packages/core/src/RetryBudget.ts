@@ -23,20 +23,25 @@
  * | {@link throttle} | successes, ten for a failure (gRPC) | server name |
  * | {@link quota} | successes (AWS SDKs) | client |
  * | {@link concurrent} | attempts in flight, a fifth of them (Envoy) | cluster |
+ * | {@link layerRedis} | a tenth of the requests, 0.3 a second at least | fleet |
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Redis from "effect/persistence/Redis"
 import { InvalidPolicy } from "./InvalidPolicy.ts"
 import * as allOf from "./internal/budget/all.ts"
 import * as concurrentMeter from "./internal/budget/concurrent.ts"
+import * as heldBack from "./internal/budget/held.ts"
 import * as keyedOf from "./internal/budget/keyed.ts"
 import * as monotonic from "./internal/budget/monotonic.ts"
 import * as validated from "./internal/budget/options.ts"
 import * as quotaMeter from "./internal/budget/quota.ts"
 import * as ratioMeter from "./internal/budget/ratio.ts"
+import * as redisLayer from "./internal/budget/redis/layer.ts"
+import * as redisOptions from "./internal/budget/redis/options.ts"
 import * as resolve from "./internal/budget/resolve.ts"
 import * as throttleMeter from "./internal/budget/throttle.ts"
 import * as topUpMeter from "./internal/budget/topUp.ts"
@@ -160,6 +165,28 @@ export interface ConcurrentOptions extends WaitingOptions {
   readonly percent?: number | undefined
   /** Retries at a time that are always allowed. An integer of at least 0. Default: 3. */
   readonly minimum?: number | undefined
+}
+
+/**
+ * See {@link layerRedis}.
+ *
+ * @category models
+ */
+export interface RedisOptions extends RatioOptions {
+  /**
+   * What the processes have in common that share the budget; one for each thing that is called. 1 to 256 characters,
+   * no braces.
+   */
+  readonly name: string
+  /** The longest that a retry waits for the answer of Redis. From 1 ms to 1 second. Default: 50 ms. */
+  readonly timeout?: Duration.Input | undefined
+  /**
+   * How often Redis is told of requests, where no retry tells it sooner. From 50 ms to 10 seconds. Default: a tenth of
+   * the window, at most 1 second.
+   */
+  readonly flush?: Duration.Input | undefined
+  /** Whether a process may spend its share while Redis is away, or gets no retry. Default: `"share"`. */
+  readonly whileAway?: "share" | "deny" | undefined
 }
 
 /**
@@ -340,8 +367,9 @@ export const all = (budgets: ReadonlyArray<RetryBudget>): RetryBudget => {
  * - `make`: makes the budget of a key, when it is first used
  * - `key`: the key of the run; `"_OTHER"` is the one for all that find no place
  * - `maxKeys`: how many keys have a budget of their own. An integer of at least 1. Default: 1000. Beyond it, new keys
- *   take the place of keys that were not used for long, and share a budget where there are none: one is only removed
- *   when making it anew gives it nothing
+ *   take the place of keys that were not used for long, and share a budget where there are none. A budget only makes
+ *   room when making it anew gives nobody a retry: one of {@link make} not before its `initial` could have trickled
+ *   anew, and never where `initial` is more than trickles in a window; {@link throttle} and {@link quota} when full
  *
  * ```ts
  * import { RetryBudget } from "@reprise/core"
@@ -367,6 +395,50 @@ export const keyed = (
 ): Keyed => {
   const { maxKeys = 1000 } = validate.options("RetryBudget.keyed.options", options)
   return keyedOf.make(make, key, validate.integer("RetryBudget.keyed.maxKeys", maxKeys, 1))
+}
+
+/**
+ * A budget that can be told to hold its retries.
+ *
+ * @category models
+ */
+export interface Holding extends RetryBudget {
+  /**
+   * Retries start no earlier than so long from now, spread over up to a tenth of it and at most 5 seconds. Of several
+   * holds the latest one counts. First attempts are not held.
+   */
+  readonly hold: (duration: Duration.Input) => Effect.Effect<void>
+}
+
+/**
+ * A budget whose retries wait while what is called has asked for it: one run hears a `Retry-After`, and those of all
+ * others that share the budget heed it, within their own limits and deadlines.
+ *
+ * ```ts
+ * import { RetryBudget } from "@reprise/core"
+ * import { Effect } from "effect"
+ *
+ * const api = RetryBudget.holding(RetryBudget.make())
+ * await Effect.runPromise(api.hold("2 seconds"))
+ * ```
+ *
+ * @category combinators
+ */
+export const holding = (budget: RetryBudget): Holding => {
+  if (!isRetryBudget(budget)) {
+    throw new InvalidPolicy({ argument: "RetryBudget.holding.budget", value: budget, rule: "a RetryBudget" })
+  }
+  const [held, until] = heldBack.make(budget)
+  return {
+    ...held,
+    hold: (duration) => {
+      const millis = validate.duration("RetryBudget.hold", duration, 0)
+      return Effect.withFiber((fiber) => {
+        until.until = Math.max(until.until, monotonic.now(fiber.getRef(Clock.Clock)) + millis)
+        return Effect.void
+      })
+    }
+  }
 }
 
 /**
@@ -410,3 +482,49 @@ export const layer = (budgetOrOptions: RetryBudget | MakeOptions = {}): Layer.La
   const settings = validated.topUp("RetryBudget.layer", budgetOrOptions)
   return Layer.sync(Current, () => fromSettings(settings))
 }
+
+/**
+ * Provides a budget that a fleet shares, all processes that give it the same `name` and `window`. It lives in Redis
+ * (from version 6) or Valkey. Use it where each process has so few requests that a budget of its own is too coarse, or
+ * where some have many and others need the retries.
+ *
+ * - `ratio`: default 0.1, as in {@link make}. Processes may differ for a while, as in a deploy; each goes by its own
+ * - `minPerSecond`: default 0.3, for the whole fleet. It trickles, as in {@link make}, and nothing is there at the start
+ * - `maxWaiting`, and the pace at which retries start, are those of the process
+ *
+ * Requests are counted in the process, and sent when a retry is asked for or a flush is due: a run that succeeds at once
+ * costs no round trip. A retry costs one, and waits for it no longer than the `timeout`.
+ *
+ * When Redis fails, or is too slow, the process goes on by itself at once and tries Redis once a second. It lives on its
+ * share: the retries that its own requests pay for, and of the last known balance and of `minPerSecond` the part of one
+ * process among those last known to live. So the shares add up to the fleet's limit, however the load is spread. One
+ * warning says so, each decision that is made alone counts in the metric `reprise.redis.fallback`, and a line says when
+ * Redis answers again. Then it is told what happened meanwhile, and everything of the window where it has come back
+ * empty: the limit holds again after the next probe of each process. What was lost or late on the way counts once, or
+ * not at all when it came to nothing. A process that has never reached Redis takes itself for the only one.
+ *
+ * The balance is the last that Redis told. The layer is built whether or not Redis answers, after 1 second at most.
+ *
+ * Give the client `disableOfflineQueue: true`, a `pingInterval`, and a `socket` with `socketTimeout` and
+ * `reconnectStrategy`: otherwise commands pile up in it while Redis is away, and it may not come back.
+ *
+ * ```ts no-run it needs a server
+ * import { NodeRedis } from "@effect/platform-node"
+ * import { RetryBudget } from "@reprise/core"
+ * import { Layer } from "effect"
+ *
+ * export const live = RetryBudget.layerRedis({ name: "payments" }).pipe(
+ *   Layer.provide(NodeRedis.layer({
+ *     url: "redis://localhost:6379",
+ *     disableOfflineQueue: true,
+ *     pingInterval: 500,
+ *     socket: { socketTimeout: 2_000, reconnectStrategy: 200 }
+ *   }))
+ * )
+ * ```
+ *
+ * @throws `InvalidPolicy` for an option outside of its bounds
+ * @category layers
+ */
+export const layerRedis = (options: RedisOptions): Layer.Layer<never, never, Redis.Redis> =>
+  redisLayer.make(redisOptions.settings("RetryBudget.layerRedis", options))

@@ -173,7 +173,8 @@ export interface FileOptions {
  * The file is watched, and read at every `poll` besides: a network's file system has no events. Without the file
  * everything is on, also when it is removed later; as an editor takes a file away for a moment, that counts once it has
  * lasted. A file that is malformed, half-written or out of reach changes nothing, and one warning says so: one for each
- * malformed content, and one each time that it goes out of reach. A read may take 1 second. Each change is logged.
+ * malformed content, and one each time that it goes out of reach. A read may take 1 second. Each change is logged. A
+ * process that was frozen while the file changed may start a retry before it has read it.
  *
  * ```ts no-run it needs a file
  * import { NodeFileSystem } from "@effect/platform-node"

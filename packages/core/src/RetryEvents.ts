@@ -147,8 +147,8 @@ export interface Functions {
   /** A wait begins (1), or is over or interrupted (-1). */
   readonly waiting?: ((operation: string | undefined, change: 1 | -1) => void) | undefined
   /**
-   * Whether `event` is told of runs that succeed at their first attempt. Asked when a run starts; such runs then pay
-   * for an event each. Default: no.
+   * Whether `event` is told of runs that end without a failure: those that succeed at their first attempt, and those
+   * that are interrupted in it. Asked when a run starts; such runs then pay for an event each. Default: no.
    */
   readonly wantsFirstSuccess?: (() => boolean) | undefined
   /** Something happened. The fiber is that of the run: its context has the caller's loggers and spans. */

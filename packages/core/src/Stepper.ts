@@ -15,7 +15,8 @@ import { compile } from "./internal/stepper/compile.ts"
  * Order of draws at one failure: first the spread of a hint that is waited for (none when the hint is zero), then the
  * spec from the inside of each pipe to its outside, members of a combination left to right. `decorrelated`, a
  * `polynomial` with a spread and each jitter draw once whenever a wait comes to them. `attempts` and `recurs` are asked
- * before anything inside them draws.
+ * before anything inside them draws. Beside the stepper, a `RetryBudget.make` draws once in all, when it is first asked,
+ * and a budget that is held once for each retry that it holds.
  *
  * @category models
  */

@@ -8,6 +8,8 @@ export interface Setting {
   readonly off: boolean
   /** The budget of a lowered ratio, beside the client's own. */
   readonly meter: Meter | undefined
+  /** That budget and the client's own as one. */
+  readonly beside: (own: Meter) => Meter
 }
 
 export interface Control {

@@ -1,16 +1,20 @@
 /** What a state says of each operation and origin, worked out when it is set. */
 import { both } from "../budget/all.ts"
+import type { Meter } from "../budget/meter.ts"
 import type { Setting } from "../control.ts"
 import { lowered } from "./meters.ts"
 import type { Entry, State } from "./state.ts"
 
-const off: Setting = { off: true, meter: undefined }
+const off: Setting = { off: true, meter: undefined, beside: (own) => own }
+
+// The driver knows nothing of several meters, so that programs without a switch need not carry them.
+const metering = (meter: Meter): Setting => ({ off: false, meter, beside: (own) => both(meter, own) })
 
 /** Both hold: off before any ratio, and of two ratios what both allow. */
 export const strictest = (one: Setting, other: Setting): Setting => {
   if (one.off || other.off) return off
   if (one.meter === undefined || one.meter === other.meter) return other
-  return other.meter === undefined ? one : { off: false, meter: both(one.meter, other.meter) }
+  return other.meter === undefined ? one : metering(both(one.meter, other.meter))
 }
 
 interface Metered {
@@ -43,7 +47,7 @@ export const make = (state: State, before: Settings | undefined): Settings => {
     const old = before?.metered.get(key)
     const now = old?.ratio === entry.ratio
       ? old
-      : { ratio: entry.ratio, setting: { off: false, meter: lowered(entry.ratio) } }
+      : { ratio: entry.ratio, setting: metering(lowered(entry.ratio)) }
     metered.set(key, now)
     return now.setting
   }

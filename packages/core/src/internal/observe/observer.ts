@@ -7,7 +7,10 @@ import type { RetryEvent } from "../../RetryEvents.ts"
 export interface Observer {
   /** An original attempt starts: one a run. It is called on the success path, so it allocates nothing. */
   readonly started: ((operation: string | undefined) => void) | undefined
-  /** Whether a run that succeeds at its first attempt is told too, as an event; a number or a flag read each time. */
+  /**
+   * Whether runs that end without a failure are told too, as events: those that succeed at their first attempt, and
+   * those that are interrupted in it. Asked each time.
+   */
   readonly wantsFirstSuccess: () => boolean
   /** A retry starts, after its wait. */
   readonly retried: ((operation: string | undefined) => void) | undefined

@@ -1,19 +1,37 @@
 /** A run and its budget: from the client's own one, the switch's, or both. */
 import * as Effect from "effect/Effect"
-import { both } from "../budget/all.ts"
 import type { Meter, Withdrawal } from "../budget/meter.ts"
+import type { Setting } from "../control.ts"
+import { isRefused } from "../transience/effectError.ts"
 import type { AnyEffect } from "./settings.ts"
 import { type Found, monotonic, type Run, tick } from "./state.ts"
 
+const settingOf = ({ settings, site: { control } }: Found): Setting | undefined =>
+  control?.setting(settings.name, settings.origin)
+
+/** Whether an operator has switched retries off. */
+export const isOff = (found: Found): boolean => settingOf(found)?.off === true
+
 /** Who pays for a retry, as the switch stands now. */
-export const payerOf = ({ meter, settings, site: { control } }: Found): Meter | undefined => {
-  const switched = control?.setting(settings.name, settings.origin)?.meter
-  if (switched === undefined || meter === undefined) return switched ?? meter
-  return both(switched, meter)
+export const payerOf = (run: Run): Meter | undefined => {
+  const { found: { meter } } = run
+  const switched = settingOf(run.found)
+  run.switched = switched?.meter
+  if (switched?.meter === undefined) return meter
+  return meter === undefined ? switched.meter : switched.beside(meter)
+}
+
+/** Whether the switch has been lowered since the retry was paid for. */
+export const isLowered = (run: Run): boolean => {
+  const lowered = settingOf(run.found)?.meter
+  return lowered !== undefined && lowered !== run.switched
 }
 
 /** An attempt failed in a way that is worth a retry, whether or not there will be one. */
-export const failed = (run: Run): void => run.found.meter?.failure?.(monotonic(run))
+export const failed = (run: Run, error: unknown): void => {
+  const failure = run.found.meter?.failure
+  if (failure !== undefined && !isRefused(error)) failure(monotonic(run))
+}
 
 const take = (run: Run, payer: Meter, withdrawal: Withdrawal | undefined): boolean => {
   if (withdrawal === undefined) return false
@@ -35,6 +53,10 @@ export const withdraw = (
   error: unknown,
   next: (yes: boolean | "late") => AnyEffect
 ): AnyEffect => {
+  if (isRefused(error)) {
+    run.withdrawal = undefined
+    return next(true)
+  }
   const now = monotonic(run)
   if (run.taken === 0) run.ceiling = payer.ceiling(now)
   if (run.taken >= run.ceiling) return next(false)
@@ -53,7 +75,8 @@ export const start = (run: Run): number => {
   if (payer === undefined || withdrawal === undefined || run.started) return 0
   const more = payer.start(monotonic(run), withdrawal)
   if (more === 0) run.started = true
-  return more
+  // Clocks count whole milliseconds: one that came back a fraction too early would be sent away for ever.
+  return Math.ceil(more)
 }
 
 /** Gives back what was withdrawn for a retry that has not started. */
@@ -63,4 +86,5 @@ export const release = (run: Run): void => {
   tick(run)
   payer.refund(monotonic(run), withdrawal)
   run.withdrawal = undefined
+  run.taken--
 }

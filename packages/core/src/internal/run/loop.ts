@@ -9,6 +9,7 @@ import type { Attempt as AttemptInfo } from "../../Retry.ts"
 import type { ReasonTag } from "../../RetryExhausted.ts"
 import * as Stepper from "../../Stepper.ts"
 import { handedOver, handOver, hidesExhausted, isExhausted } from "../layer.ts"
+import * as names from "../observe/names.ts"
 import { isUnclassified } from "../transience/unclassified.ts"
 import { predicates } from "../policy.ts"
 import { Attempt, isTimeoutOf, limited } from "./attempt.ts"
@@ -36,6 +37,7 @@ const after = (told: ReturnType<typeof watch.tell>, next: () => AnyEffect): AnyE
 const giveUp = (run: Run, tag: ReasonTag): AnyEffect => {
   const { found } = run
   budgeted.release(run)
+  run.told = true
   const error = exhausted(run, tag)
   return found.watch === undefined ? Effect.fail(error) : after(
     watch.tell(found.watch, found.fiber, {
@@ -55,6 +57,7 @@ const stop = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
 /** An error that is not worth a retry, or a cause that is none: it leaves as it is. */
 const leave = (run: Run, error: unknown, cause: Cause.Cause<unknown>): AnyEffect => {
   const { found } = run
+  run.told = true
   if (found.watch === undefined) return Effect.failCause(cause)
   const unclassified = isUnclassified(predicates(found.settings.policy), error)
   return after(
@@ -79,18 +82,18 @@ const inTime = (run: Run, error: unknown, delay: number, next: () => AnyEffect):
   return late === undefined ? next() : stop(run, error, late)
 }
 
-/** A wait of zero still lets other fibres run. */
-const slept = (run: Run, delay: number): Effect.Effect<void> =>
-  delay === 0 ? Effect.yieldNow : run.found.site.clock.sleep(Duration.millis(delay))
-
-/** Gives back what was withdrawn when the effect, which is all that comes before the retry, is not carried through. */
-const guarded = (run: Run, self: AnyEffect): AnyEffect => {
-  const { found } = run
-  return Effect.onExitPrimitive(self, (exit) => {
-    if (exit._tag === "Success") return undefined
-    tick(run)
-    budgeted.release(run)
-    return interrupted(found, exit, run.attempt, run.elapsed)
+/** A wait, counted by those who watch. One of zero still lets other fibres run. */
+const slept = ({ found }: Run, delay: number): Effect.Effect<void> => {
+  const sleep = delay === 0 ? Effect.yieldNow : found.site.clock.sleep(Duration.millis(delay))
+  const { watch: watching } = found
+  return watching === undefined ? sleep : Effect.suspend(() => {
+    // Those who were told of its beginning are told of its end, though their layer be gone by then.
+    const observers = watching.observers.slice()
+    watch.waiting(observers, found.settings.name, 1)
+    return Effect.onExitPrimitive(sleep, () => {
+      watch.waiting(observers, found.settings.name, -1)
+      return undefined
+    })
   })
 }
 
@@ -119,13 +122,7 @@ const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
       error,
       delay: Duration.millis(delay)
     })
-    return after(told, () => {
-      watch.waiting(watching, 1)
-      return Effect.onExitPrimitive(slept(run, delay), () => {
-        watch.waiting(watching, -1)
-        return undefined
-      })
-    })
+    return after(told, () => slept(run, delay))
   }
   if (onRetry === undefined) return sleep()
   const event = {
@@ -144,35 +141,51 @@ const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
 
 const denied = (run: Run, error: unknown): AnyEffect => {
   const { found } = run
-  return found.watch === undefined ? stop(run, error, "Budget") : after(
+  return found.watch === undefined ? giveUp(run, "Budget") : after(
     watch.tell(found.watch, found.fiber, {
       ...watch.about("BudgetDenied", found.watch, run.attempt, run.elapsed),
       error
     }),
-    () => stop(run, error, "Budget")
+    () => giveUp(run, "Budget")
+  )
+}
+
+/** A retry that waited while an operator lowered the ratio is paid for once more, as the switch stands now. */
+const repaid = (run: Run): AnyEffect => {
+  const error = lastErrorOf(run)
+  budgeted.release(run)
+  const payer = budgeted.payerOf(run)
+  return payer === undefined ? wake(run) : budgeted.withdraw(
+    run,
+    payer,
+    error,
+    (yes) => yes === false ? denied(run, error) : wake(run)
   )
 }
 
 /** The budget's word, then `onRetry` and the wait, then the retry. */
 const granted = (run: Run, error: unknown, delay: number): AnyEffect => {
   const { found } = run
-  const payer = budgeted.payerOf(found)
+  const payer = budgeted.payerOf(run)
   if (payer === undefined && found.watch === undefined) {
     return Effect.flatMap(announced(run, error, delay), () => wake(run))
   }
   const paid = payer === undefined ? announced(run, error, delay) : budgeted.withdraw(run, payer, error, (yes) => {
-    if (yes === false) return denied(run, error)
+    if (yes === false) {
+      remember(run, error, undefined)
+      return denied(run, error)
+    }
     // Only one that had to be asked over a wire has taken time.
     return yes === true ? announced(run, error, delay) : inTime(run, error, delay, () => announced(run, error, delay))
   })
-  return Effect.flatMap(guarded(run, paid), () => wake(run))
+  return Effect.flatMap(paid, () => wake(run))
 }
 
 /** The caller's `when`, where it has something to say. */
 const asked = (run: Run, error: unknown, cause: Cause.Cause<unknown>, delay: number): AnyEffect => {
   const { name, when } = run.found.settings
   const yes = () => {
-    budgeted.failed(run)
+    budgeted.failed(run, error)
     return granted(run, error, delay)
   }
   return when === undefined || run.timedOut ? yes() : Effect.flatMap(
@@ -186,7 +199,7 @@ const isRepeatable = ({ found: { settings: { repeatable } } }: Run, error: unkno
 
 /** The decision on a failed attempt, with the error that counts: that of a run inside that handed it over. */
 const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEffect => {
-  const { found: { deadline, fiber, owner, settings, site: { clock, control } }, state } = run
+  const { found: { deadline, fiber, owner, settings, site: { clock } }, state } = run
   const { allows, stepper } = settings
   const error = handedOver(failed)
   run.timedOut = owner !== undefined && isTimeoutOf(owner, error)
@@ -207,7 +220,7 @@ const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEff
   if (decision >= 0) {
     if (run.found.collapsed) return collapse(run, error)
     if (run.elapsed + decision >= deadline) return counted(run, error, "Deadline")
-    if (control?.setting(settings.name, settings.origin)?.off === true) return counted(run, error, "SwitchedOff")
+    if (budgeted.isOff(run.found)) return counted(run, error, "SwitchedOff")
     return isRepeatable(run, error) ? asked(run, error, cause, decision) : counted(run, error, "Unsafe")
   }
   const tag = Stepper.reason(decision)
@@ -217,11 +230,12 @@ const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEff
 
 /** Gives up on an error that counts as a failure of what is called. */
 const counted = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
-  budgeted.failed(run)
+  budgeted.failed(run, error)
   return stop(run, error, tag)
 }
 
 const collapse = (run: Run, error: unknown): AnyEffect => {
+  run.told = true
   remember(run, error, undefined)
   const given = exhausted(run, "Layer")
   handOver(given)
@@ -249,16 +263,16 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
 /** The next attempt, unless the process was frozen past the time at which it may start. */
 const wake = (run: Run): AnyEffect => {
   const { found } = run
-  const { settings, site: { control, inside } } = found
   const late = lateness(run, 0)
   if (late !== undefined) return giveUp(run, late)
-  if (control?.setting(settings.name, settings.origin)?.off === true) return giveUp(run, "SwitchedOff")
+  if (budgeted.isOff(found)) return giveUp(run, "SwitchedOff")
+  if (budgeted.isLowered(run)) return repaid(run)
   const more = budgeted.start(run)
   if (more > 0) {
     const tooLate = lateness(run, more)
     if (tooLate !== undefined) return giveUp(run, tooLate)
     run.waited += more
-    return Effect.flatMap(guarded(run, slept(run, more)), () => wake(run))
+    return Effect.flatMap(slept(run, more), () => wake(run))
   }
   run.attempt++
   if (found.watch !== undefined) watch.retried(found.watch)
@@ -268,7 +282,7 @@ const wake = (run: Run): AnyEffect => {
     elapsed: Duration.millis(run.elapsed)
   }
   return Effect.catchCause(
-    attempt(found, run, Context.add(inside, Attempt, info), run.elapsed),
+    attempt(found, run, Context.add(found.site.inside, Attempt, info), run.elapsed),
     (cause) => decide(run, cause)
   )
 }
@@ -280,8 +294,8 @@ const ended = (found: Found, run: Run | undefined) => (exit: Exit.Exit<unknown, 
   if (run?.withdrawal !== undefined) meter?.settle?.(run.withdrawal)
   const { watch: watching } = found
   if (exit._tag === "Failure") {
-    if (watching === undefined) return undefined
-    const at = run ?? start(found, exit.cause)
+    if (watching === undefined || run !== undefined) return undefined
+    const at = start(found, exit.cause)
     return interrupted(found, exit, at.attempt, tick(at))
   }
   if (meter?.success === undefined && watching === undefined) return undefined
@@ -303,7 +317,7 @@ const attempt = (
   const { meter, operation, owner, settings, watch: watching } = found
   let self = owner === undefined ? operation : limited(operation, owner, found.deadline - elapsed)
   if (settings.attemptSpans) {
-    self = Effect.withSpan(self, settings.name ?? "attempt", { attributes: { "reprise.attempt": run?.attempt ?? 1 } })
+    self = Effect.withSpan(self, settings.name ?? "attempt", { attributes: { [names.attempt]: run?.attempt ?? 1 } })
   }
   // It holds all that the context around has.
   self = Effect.updateContext(self, () => context as Context.Context<unknown>)
@@ -321,7 +335,32 @@ const attempt = (
 }
 
 /** What comes after the first attempt has failed. */
-export const failedFirst = (found: Found, cause: Cause.Cause<unknown>): AnyEffect => decide(start(found, cause), cause)
+export const failedFirst = (found: Found, cause: Cause.Cause<unknown>): AnyEffect => {
+  // Told when the attempt ended.
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+  const run = start(found, cause)
+  if (found.watch === undefined && found.meter === undefined && found.site.control === undefined) {
+    return decide(run, cause)
+  }
+  return Effect.onExitPrimitive(Effect.suspend(() => decide(run, cause)), (exit) => closed(run, exit))
+}
+
+const closed = (run: Run, exit: Exit.Exit<unknown, unknown>): ReturnType<typeof watch.tell> => {
+  if (exit._tag === "Success") return undefined
+  tick(run)
+  budgeted.release(run)
+  if (run.withdrawal !== undefined) run.payer?.settle?.(run.withdrawal)
+  const { found } = run
+  const { watch: watching } = found
+  if (watching === undefined || run.told) return undefined
+  run.told = true
+  if (Cause.hasInterruptsOnly(exit.cause)) return interrupted(found, exit, run.attempt, run.elapsed)
+  return watch.tell(watching, found.fiber, {
+    ...watch.about("Terminal", watching, run.attempt, run.elapsed),
+    error: Cause.squash(exit.cause),
+    unclassified: false
+  })
+}
 
 /** A run, from its first attempt on. */
 export const first = (found: Found): AnyEffect =>

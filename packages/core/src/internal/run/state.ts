@@ -50,8 +50,12 @@ export interface Run extends Stepper.Failure {
   withdrawal: Withdrawal | undefined
   /** Where the withdrawal was made, as a switch may have changed since. */
   payer: Meter | undefined
+  /** The budget of the switch that was asked; one that is there since has not been. */
+  switched: Meter | undefined
   started: boolean
   taken: number
+  /** An end was told. */
+  told: boolean
   ceiling: number
 }
 
@@ -68,8 +72,10 @@ export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
   history: undefined,
   withdrawal: undefined,
   payer: undefined,
+  switched: undefined,
   started: false,
   taken: 0,
+  told: false,
   ceiling: Infinity
 })
 

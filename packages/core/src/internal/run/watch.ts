@@ -29,7 +29,12 @@ export const about = <Tag extends Kind>(
   { settings }: Watch,
   attempt: number,
   elapsed: number
-): { readonly _tag: Tag; readonly operation: string | undefined; readonly attempt: number; elapsed: Duration.Duration } => ({
+): {
+  readonly _tag: Tag
+  readonly operation: string | undefined
+  readonly attempt: number
+  elapsed: Duration.Duration
+} => ({
   _tag,
   operation: settings.name,
   attempt,
@@ -50,6 +55,6 @@ export const retried = ({ observers, settings }: Watch): void => {
   for (const observer of observers) observer.retried?.(settings.name)
 }
 
-export const waiting = ({ observers, settings }: Watch, change: 1 | -1): void => {
-  for (const observer of observers) observer.waiting?.(settings.name, change)
+export const waiting = (observers: ReadonlyArray<Observer>, name: string | undefined, change: 1 | -1): void => {
+  for (const observer of observers) observer.waiting?.(name, change)
 }

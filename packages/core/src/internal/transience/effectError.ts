@@ -2,7 +2,7 @@
  * Effect's own errors, known by what marks them: a type id, a tag with a field that only they have, `isRetryable`.
  */
 import * as Cause from "effect/Cause"
-import { get, isObject } from "../causeChain.ts"
+import { find, get, isObject } from "../causeChain.ts"
 import { readStatus } from "./codes.ts"
 import { type Decision, decision } from "./decision.ts"
 import { lookup, type Outcome, shed, terminal, terminalMaybe, transient, transientMaybe } from "./outcomes.ts"
@@ -52,4 +52,18 @@ const outcomeOf = (error: object, tag: unknown, retryable: boolean): Outcome => 
     : retryable
     ? transientMaybe
     : terminalMaybe
+}
+
+/** Whether one of Effect's circuit breakers or rate limiters refused the call, so that it reached nobody. */
+export const isRefused = (error: unknown): boolean => find(error, refused) === true
+
+const refused = (error: object): true | undefined => {
+  switch (get(error, "_tag")) {
+    case "CircuitOpen":
+    case "CircuitHalfOpen":
+      return get(error, "key") !== undefined || undefined
+    case "RateLimitExceeded":
+      return get(error, "limit") !== undefined || undefined
+  }
+  return undefined
 }

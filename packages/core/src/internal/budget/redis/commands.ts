@@ -8,14 +8,14 @@ export interface Command {
   readonly number: number
   /** The slice in which it was sent. */
   readonly slice: number
-  outcome: "out" | "granted" | "lost" | "over"
+  outcome: "out" | "granted" | "over"
 }
 
 export interface Commands {
   readonly next: (slice: number) => Command
   /** The first whose outcome is not known. */
   readonly first: () => number
-  readonly settle: (command: Command, outcome: "granted" | "lost" | "over") => void
+  readonly settle: (command: Command, outcome: "granted" | "over") => void
 }
 
 export const make = (ledger: Ledger): Commands => {
@@ -33,8 +33,6 @@ export const make = (ledger: Ledger): Commands => {
       while (open[0] !== undefined && open[0].outcome !== "out") {
         const { outcome, slice } = open.shift()!
         if (outcome === "granted") ledger.granted(slice)
-        // It may have got a retry that nobody made. Redis takes it back when it hears of the slice.
-        if (outcome === "lost") ledger.touch(slice)
       }
     }
   }

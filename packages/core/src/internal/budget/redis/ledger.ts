@@ -33,8 +33,6 @@ export interface Ledger {
   readonly granted: (slice: number) => void
   /** A retry that the process allowed itself, or (-1) one that was given back. */
   readonly own: (slice: number, by: 1 | -1) => void
-  /** A slice is to be told of, though nothing in it is new. */
-  readonly touch: (slice: number) => void
   /** All of the window, or what is new; always the slice of now. */
   readonly report: (now: number, whole: boolean) => Report
   /** As the script reads it: number, age, requests and retries. */
@@ -82,7 +80,6 @@ export const make = (window: number, origin: number): Ledger => {
     request: (now) => change(at(now), "requests", 1),
     granted: (number) => change(number, "granted", 1),
     own: (number, by) => change(number, "own", by),
-    touch: (number) => change(number, "own", 0),
     report: (now, whole) => {
       at(now)
       const report: Array<Counts> = []

@@ -98,7 +98,7 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
     const finish = (exit: Exit.Exit<Reply, RedisError> | undefined): void => {
       if (command.outcome !== "out") return
       if (exit?._tag !== "Success") {
-        commands.settle(command, "lost")
+        commands.settle(command, "over")
         lose(exit)
         return done(undefined, command)
       }

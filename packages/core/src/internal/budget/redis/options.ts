@@ -1,6 +1,6 @@
 /** The options of a budget in Redis, checked and with their defaults. */
 import { InvalidPolicy } from "../../../InvalidPolicy.ts"
-import type { RedisOptions } from "../../../RetryBudgetRedis.ts"
+import type { RedisOptions } from "../../../RetryBudget.ts"
 import * as validate from "../../validate.ts"
 import * as validated from "../options.ts"
 import type { Options as RatioOptions } from "../ratio.ts"

@@ -49,7 +49,7 @@ local current = math.floor(now / length)
 local text = redis.call("GET", KEYS[2])
 local own
 if text then
-  own = cjson.decode(text)
+  own = cmsgpack.unpack(text)
   if seq < own.lo then return {0, 0, 0, 0, 0, 0} end
 elseif whole then
   own = {lo = lo, seq = -1, slices = {}, granted = {}}
@@ -58,7 +58,7 @@ else
 end
 
 text = redis.call("GET", KEYS[1])
-local fleet = text and cjson.decode(text) or {born = now, slices = {}}
+local fleet = text and cmsgpack.unpack(text) or {born = now, slices = {}}
 fleet.born = math.min(fleet.born, now)
 -- Not with every command: each is a little late, and little by little the beginning would move.
 if whole then fleet.born = math.min(fleet.born, now - age) end
@@ -84,10 +84,7 @@ for known = own.lo, lo - 1 do
   if granted then
     own.granted[tostring(known)] = nil
     local slice = own.slices[tostring(granted % 12)]
-    if slice and slice[1] == granted then
-      slice[5] = slice[5] - 1
-      add(slice[2], 0, -1)
-    end
+    if slice and slice[1] == granted then add(slice[2], 0, -1) end
   end
 end
 own.lo = math.max(own.lo, lo)
@@ -98,7 +95,7 @@ for i = 11, #ARGV, 4 do
   local place = tostring(number % 12)
   local slice = own.slices[place]
   if not slice or slice[1] < number then
-    slice = {number, math.floor((now - ARGV[i + 1]) / length), 0, 0, 0}
+    slice = {number, math.floor((now - ARGV[i + 1]) / length), 0, 0}
     own.slices[place] = slice
   end
   if slice[1] == number then
@@ -125,18 +122,18 @@ for number = current - 10, current do
 end
 balance = math.floor(balance + 0.5)
 
-local granted = 0
-if wants and newest and balance >= 1000000 then
+-- A client may send a command twice.
+local granted = own.granted[tostring(seq)] and 1 or 0
+if granted == 0 and wants and newest and balance >= 1000000 then
   granted = 1
   balance = balance - 1000000
-  newest[5] = newest[5] + 1
   own.granted[tostring(seq)] = newest[1]
   add(newest[2], 0, 1)
 end
 
 local keep = math.ceil(length * 22)
-redis.call("SET", KEYS[1], cjson.encode(fleet), "PX", keep)
-redis.call("SET", KEYS[2], cjson.encode(own), "PX", keep)
+redis.call("SET", KEYS[1], cmsgpack.pack(fleet), "PX", keep)
+redis.call("SET", KEYS[2], cmsgpack.pack(own), "PX", keep)
 
 local live = 0
 if alive < 0 then

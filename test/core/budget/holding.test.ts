@@ -1,0 +1,84 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Policy, Retry, RetryBudget, RetryExhausted } from "@reprise/core"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import * as Option from "effect/Option"
+import { TestClock } from "effect/testing"
+
+const busy = Effect.fail("busy")
+const policy = Policy.constant("1 second").pipe(Policy.attempts(2))
+
+const reasonOf = (exit: Exit.Exit<unknown, unknown>): unknown => {
+  const error = Option.getOrThrow(Exit.findErrorOption(exit))
+  return RetryExhausted.is(error) && error.reason._tag
+}
+
+describe("RetryBudget.holding", () => {
+  it.effect("retries of all runs wait, spread over a tenth; first attempts do not", () =>
+    Effect.gen(function* () {
+      const budget = RetryBudget.holding(RetryBudget.unlimited)
+      const retriedAt: Array<number> = []
+      const clock = yield* TestClock.testClockWith(Effect.succeed)
+      const operation = Effect.flatMap(Retry.Attempt, ({ number }) =>
+        Effect.suspend(() => {
+          if (number === 2) retriedAt.push(clock.currentTimeMillisUnsafe())
+          return busy
+        }))
+      const fibers = yield* Effect.forEach(
+        Array.from({ length: 100 }),
+        () => Effect.forkChild(Effect.exit(Retry.run(operation, policy, { budget })))
+      )
+      yield* TestClock.adjust("500 millis")
+      yield* budget.hold("10 seconds")
+      yield* TestClock.adjust("10 seconds")
+      expect(retriedAt).toEqual([])
+      yield* TestClock.adjust("1 second")
+      yield* Effect.forEach(fibers, Fiber.join)
+      expect(retriedAt).toHaveLength(100)
+      expect(Math.min(...retriedAt)).toBeGreaterThanOrEqual(10_500)
+      expect(new Set(retriedAt.map((at) => Math.floor(at / 100))).size).toBeGreaterThan(5)
+    }))
+
+  it.effect("the latest hold counts, and a shorter one takes nothing back", () =>
+    Effect.gen(function* () {
+      const budget = RetryBudget.holding(RetryBudget.unlimited)
+      const fiber = yield* Effect.forkChild(Effect.exit(Retry.run(busy, policy, { budget })))
+      yield* TestClock.adjust(0)
+      yield* budget.hold("10 seconds")
+      yield* budget.hold("2 seconds")
+      yield* TestClock.adjust("9999 millis")
+      expect(fiber.pollUnsafe()).toBeUndefined()
+      yield* budget.hold("10 seconds")
+      yield* TestClock.adjust("9999 millis")
+      expect(fiber.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust("3 seconds")
+      yield* Fiber.join(fiber)
+    }))
+
+  it.effect("the limits of each run hold, and what was withdrawn is given back", () =>
+    Effect.gen(function* () {
+      const inner = RetryBudget.quota({ capacity: 3, retryCost: 1, perOperation: 1 })
+      const budget = RetryBudget.holding(inner)
+      const fiber = yield* Effect.forkChild(
+        Effect.exit(Retry.run(busy, policy.pipe(Policy.within("5 seconds")), { budget }))
+      )
+      yield* TestClock.adjust(0)
+      yield* budget.hold("10 seconds")
+      yield* TestClock.adjust("1 second")
+      expect(reasonOf(yield* Fiber.join(fiber))).toBe("Elapsed")
+      expect(yield* RetryBudget.balance(inner)).toBe(3)
+    }))
+
+  it.effect("is its budget in all else", () =>
+    Effect.gen(function* () {
+      const budget = RetryBudget.holding(RetryBudget.quota({ capacity: 1, retryCost: 1 }))
+      const exit = yield* Effect.exit(Retry.run(busy, Policy.immediate(5), { budget }))
+      expect(reasonOf(exit)).toBe("Budget")
+      expect(yield* RetryBudget.balance(budget)).toBe(0)
+    }))
+
+  it("refuses what is no budget", () => {
+    expect(() => RetryBudget.holding({} as never)).toThrow("RetryBudget.holding.budget")
+  })
+})
