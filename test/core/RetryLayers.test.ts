@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { InvalidPolicy, NestedRetry, Policy, Retry, RetryExhausted, RetryLayers } from "@reprise/core"
+import { InvalidPolicy, NestedRetry, Policy, Retry, type RetryExhausted, RetryLayers } from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

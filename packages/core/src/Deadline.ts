@@ -25,7 +25,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
-import { Ambient, type Ambient as Surroundings } from "./internal/ambient.ts"
+import { Ambient, type Surroundings } from "./internal/ambient.ts"
 import * as grpcTimeout from "./internal/grpcTimeout.ts"
 import * as validate from "./internal/validate.ts"
 

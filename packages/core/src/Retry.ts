@@ -618,7 +618,8 @@ export const promise = async <A>(
   policy: Policy.Policy<unknown, unknown, never>,
   options: PromiseOptions = {}
 ): Promise<A> => {
-  const settings = settingsOf("promise", policy, promises.optionsOf(validate.options("promise.options", options)))
+  const { signal, ...rest } = validate.options("promise.options", options)
+  const settings = settingsOf("promise", policy, promises.optionsOf(rest))
   // The driver is untyped inside; it succeeds with what the function returns.
-  return promises.start(internal.run(promises.attempted(f), settings) as Effect.Effect<A, unknown>, options.signal)
+  return promises.start(internal.run(promises.attempted(f), settings) as Effect.Effect<A, unknown>, signal)
 }

@@ -15,7 +15,7 @@ export interface Frame {
   readonly outer: Frame | undefined
 }
 
-export interface Ambient {
+export interface Surroundings {
   /** On the monotonic clock, in nanoseconds. */
   readonly deadline: bigint | undefined
   readonly frame: Frame | undefined
@@ -23,16 +23,16 @@ export interface Ambient {
   readonly derived: boolean
 }
 
-export const none: Ambient = { deadline: undefined, frame: undefined, derived: false }
+const none: Surroundings = { deadline: undefined, frame: undefined, derived: false }
 
-export const Ambient: Context.Reference<Ambient> = /* @__PURE__ */ Context.Reference("@reprise/core/internal/Ambient", {
+export const Ambient: Context.Reference<Surroundings> = /* @__PURE__ */ Context.Reference("@reprise/core/internal/Ambient", {
   defaultValue: () => none
 })
 
 /** An effect in other surroundings; the function is given the present ones each time that it runs. */
 export const update = <A, E, R>(
   self: Effect.Effect<A, E, R>,
-  f: (ambient: Ambient) => Ambient
+  f: (ambient: Surroundings) => Surroundings
 ): Effect.Effect<A, E, R> =>
   Effect.updateContext(self, (context: Context.Context<R>) => {
     const present = Context.get(context, Ambient)

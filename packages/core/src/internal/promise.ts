@@ -12,15 +12,16 @@ const effectOf = <A>(f: () => A | PromiseLike<A>): Effect.Effect<A> => Effect.pr
 export const attempted = <A>(
   f: (attempt: PromiseAttempt) => A | PromiseLike<A>
 ): Effect.Effect<A, unknown> =>
-  Effect.flatMap(Attempt, (attempt) =>
+  Effect.flatMap(Attempt, ({ elapsed, number, previous }) =>
+    // @effect-diagnostics-next-line unknownInEffectCatch:off -- What a promise rejects with has no type.
     Effect.tryPromise({
       // The function may throw before there is a promise.
-      try: async (signal) => f({ ...attempt, signal }),
+      try: async (signal) => f({ number, previous, elapsed, signal }),
       catch: (error) => error
     }))
 
 /** The options as `Retry.run` takes them. */
-export const optionsOf = ({ onRetry, signal: _, when, ...options }: PromiseOptions): object => ({
+export const optionsOf = ({ onRetry, when, ...options }: Omit<PromiseOptions, "signal">): object => ({
   ...options,
   ...(when === undefined ? {} : { when: (error: unknown) => effectOf(() => when(error)) }),
   ...(onRetry === undefined ? {} : { onRetry: (event: RetryEvent) => effectOf(() => onRetry(event)) })

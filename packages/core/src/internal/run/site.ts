@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type { RetryBudget } from "../../RetryBudget.ts"
-import { Ambient, type Ambient as Surroundings } from "../ambient.ts"
+import { Ambient, type Surroundings } from "../ambient.ts"
 import { CurrentBudget } from "../budget/resolve.ts"
 import { type Control, CurrentControl } from "../control.ts"
 import { nameOf } from "../nesting.ts"

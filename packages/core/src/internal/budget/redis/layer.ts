@@ -63,7 +63,9 @@ export const make = (settings: Settings): Layer.Layer<never, never, Redis.Redis>
             log(
               context,
               "Warn",
-              `Redis does not answer for the retry budget ${name} (${reason(exit)}); this process ${does} until it does`,
+              `Redis does not answer for the retry budget ${name} (${
+                reason(exit)
+              }); this process ${does} until it does`,
               { [names.budget]: name }
             ),
           found: () =>

@@ -110,7 +110,7 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
       }
       done(reply, command)
     }
-    let timer: Fiber.Fiber<void> | undefined
+    let timer: Fiber.Fiber<void> | undefined = undefined
     const waiting = runFork(client.run(parameters))
     waiting.addObserver((exit) => {
       timer?.interruptUnsafe()

@@ -13,7 +13,7 @@ import * as share from "./share.ts"
 
 interface Taken extends pacing.Paced {
   /** The slice that it was taken in. */
-  slice: number
+  readonly slice: number
 }
 
 /** `alone` is told of each decision that the process makes by itself. */
@@ -37,16 +37,14 @@ export const make = (link: Link, ledger: Ledger, settings: Settings, alone: () =
   }
   const asked = (now: number): Effect.Effect<Withdrawal | undefined> =>
     Effect.callback((resume) => {
-      // It counts as waiting before the answer, so that many at a time are no more than may wait.
-      const taken = ticket(ledger.at(now))
       let wanted = true
       link.withdraw((answer, slice) => {
-        taken.slice = slice
-        // Lost in this moment, as far as the window goes.
-        const yes = answer === "granted" || (answer === "lost" && wanted && decide(now))
-        if (!yes) waits.cancel(taken)
-        else if (!wanted && waits.cancel(taken)) ledger.own(slice, -1)
-        resume(Effect.succeed(yes && wanted ? taken : undefined))
+        if (answer === "granted" && (!wanted || waits.full())) {
+          ledger.own(slice, -1)
+          return resume(Effect.succeed(undefined))
+        }
+        const yes = answer === "granted" || (answer === "lost" && wanted && !waits.full() && decide(now))
+        resume(Effect.succeed(yes ? ticket(slice) : undefined))
       })
       return Effect.sync(() => {
         wanted = false

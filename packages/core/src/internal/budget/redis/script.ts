@@ -35,7 +35,8 @@ export type Reply = readonly [
 ]
 
 // Slices are those of the server's clock. That of a process is put where it was first seen; both are kept in twelve
-// places that are used over and over.
+// places that are used over and over. All of it is in two values, packed: as JSON, or in fields of a hash, it takes
+// Redis about twice as long.
 const lua = `
 local length, ratio, trickle = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id, seq, lo = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -68,7 +69,7 @@ for place, slice in pairs(fleet.slices) do
 end
 
 local function add(number, requests, taken)
-  if number < current - 10 or (requests == 0 and taken == 0) then return end
+  if number < current - 10 or number > current or (requests == 0 and taken == 0) then return end
   local place = tostring(number % 12)
   local slice = fleet.slices[place]
   if not slice or slice[1] ~= number then
