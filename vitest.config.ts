@@ -1,7 +1,15 @@
 import { defineConfig } from "vitest/config"
 
 // These build, install and start processes: they take the time that takes.
-const slow = ["test/packaging/**/*.test.ts", "test/examples/**/*.test.ts", "test/cli/**/*.test.ts"]
+const slow = [
+  "test/packaging/**/*.test.ts",
+  "test/examples/**/*.test.ts",
+  "test/cli/**/*.test.ts",
+  "test/redis/**/*.test.ts",
+  "test/process/**/*.test.ts",
+  "test/sql/live/**/*.test.ts",
+  "test/sqlite/process/**/*.test.ts"
+]
 
 export default defineConfig({
   test: {

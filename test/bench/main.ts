@@ -10,11 +10,13 @@ import { render, type Section } from "./table.ts"
 const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
   "success": async () => (await import("./success.ts")).success,
   "guards": async () => (await import("./guards.ts")).guards,
+  "budget": async () => (await import("./budget.ts")).budget,
   "one-retry": async () => (await import("./oneRetry.ts")).oneRetry,
   "heap": async () => (await import("./heap.ts")).heap,
   "reading": async () => (await import("./reading.ts")).reading,
   "stepper": async () => (await import("./stepper.ts")).stepper,
   "size": async () => (await import("./size.ts")).size,
+  "sqlite": async () => (await import("./sqlite.ts")).sqlite,
   "timelines": async () => (await import("./timelines.ts")).timelines
 }
 

@@ -1,0 +1,1 @@
+export * as RetryHint from "./RetryHint.ts"

@@ -1,0 +1,120 @@
+/** Which request bodies can be sent again, and how one that cannot becomes one that can. */
+import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
+import * as Effect from "effect/Effect"
+import * as HttpBody from "effect/http/HttpBody"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Stream from "effect/Stream"
+import * as prefix from "./prefix.ts"
+
+type Request = HttpClientRequest.HttpClientRequest
+
+type Said = { readonly replayable: true } | { readonly replayable: false; readonly bytes: number }
+
+/** What is said of a body stays with that body, and no other. */
+const said = /* @__PURE__ */ new WeakMap<HttpBody.HttpBody, Said>()
+
+/** As `setBody`, but the headers stay as the caller has set them. */
+const withBody = ({ hash, headers, method, url, urlParams }: Request, body: HttpBody.HttpBody): Request =>
+  HttpClientRequest.makeWith(method, url, urlParams, hash, headers, body)
+
+// A body of its own, as others may have the one that is given.
+const copy = (body: HttpBody.HttpBody): HttpBody.HttpBody => {
+  if (body._tag === "Stream") return HttpBody.stream(body.stream, body.contentType, body.contentLength)
+  return body._tag === "Raw" ? new HttpBody.Raw(body.body, body.contentType, body.contentLength) : body
+}
+
+const say = (request: Request, what: Said): Request => {
+  const body = copy(request.body)
+  if (body === request.body) return request
+  said.set(body, what)
+  return withBody(request, body)
+}
+
+/** See `HttpRetry.replayable`. */
+export const replayable = (request: Request): Request => say(request, { replayable: true })
+
+/** See `HttpRetry.bufferUpTo`. */
+export const bufferUpTo = (request: Request, bytes: number): Request => {
+  if (Number.isSafeInteger(bytes) && bytes >= 0) return say(request, { replayable: false, bytes })
+  throw new InvalidPolicy({ argument: "bufferUpTo.bytes", value: bytes, rule: "an integer of at least 0" })
+}
+
+/** A request of which it is known whether it can be sent again. */
+export interface Prepared {
+  readonly request: Request
+  /** Whether the body has been read, and cannot be read again. */
+  readonly spent: () => boolean
+  readonly close: Effect.Effect<void>
+}
+
+const lasting = (request: Request): Prepared => ({ request, spent: () => false, close: Effect.void })
+
+/** A stream that is read once: whoever begins to read it is noticed. */
+const once = (request: Request, { contentLength, contentType, stream }: HttpBody.Stream, close: Effect.Effect<void>) => {
+  let begun = false
+  const noticed = Stream.suspend(() => {
+    begun = true
+    return stream
+  })
+  const body = HttpBody.stream(noticed, contentType, contentLength)
+  return { request: withBody(request, body), spent: () => begun, close }
+}
+
+/** A stream that is kept, unless it is too long: then it is sent once, from the beginning all the same. */
+const buffered = (request: Request, body: HttpBody.Stream, most: number): Effect.Effect<Prepared> =>
+  Effect.map(prefix.read(body.stream, most), ({ bytes, close, rest }) => {
+    if (rest === undefined) {
+      return lasting(HttpClientRequest.setBody(request, HttpBody.uint8Array(bytes, body.contentType)))
+    }
+    const whole = Stream.concat(Stream.succeed(bytes), rest)
+    return once(request, HttpBody.stream(whole, body.contentType, body.contentLength), close)
+  })
+
+// Larger ones are not worth the memory.
+const mostFormBytes = 1_048_576
+
+const sizeOf = (form: FormData): number => {
+  let bytes = 0
+  for (const [name, value] of form) bytes += name.length + (typeof value === "string" ? value.length : value.size)
+  return bytes
+}
+
+/** A form in the bytes that it is sent in: written anew each time, it would have another boundary each time. */
+const written = (request: Request, form: FormData): Effect.Effect<Prepared> => {
+  if (sizeOf(form) > mostFormBytes) return Effect.succeed(lasting(request))
+  return Effect.map(
+    Effect.promise(async () => {
+      const response = new Response(form)
+      return HttpBody.uint8Array(
+        new Uint8Array(await response.arrayBuffer()),
+        response.headers.get("content-type") ?? undefined
+      )
+    }),
+    (body) => lasting(HttpClientRequest.setBody(request, body))
+  )
+}
+
+const isLasting = (body: unknown): boolean =>
+  body === undefined || body === null || typeof body === "string" || body instanceof ArrayBuffer ||
+  ArrayBuffer.isView(body) || body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData
+
+/** The request as it is to be sent, and sent again. */
+export const prepare = (request: Request): Effect.Effect<Prepared> => {
+  const { body } = request
+  const what = said.get(body)
+  switch (body._tag) {
+    case "Empty":
+    case "Uint8Array":
+      return Effect.succeed(lasting(request))
+    case "FormData":
+      return written(request, body.formData)
+    case "Raw":
+      // Whoever reads it is not noticed, so it counts as read as soon as it is sent.
+      return Effect.succeed(
+        isLasting(body.body) || what?.replayable === true ? lasting(request) : { ...lasting(request), spent: () => true }
+      )
+    case "Stream":
+      if (what === undefined) return Effect.succeed(once(request, body, Effect.void))
+      return what.replayable ? Effect.succeed(lasting(request)) : buffered(request, body, what.bytes)
+  }
+}

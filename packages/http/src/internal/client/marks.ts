@@ -1,0 +1,62 @@
+/**
+ * What a request says of its own retries. It is written in a header of the request, because nothing else outlives
+ * `setHeader`, `setBody` and the client's own changes; the retrying client takes it off before it sends.
+ */
+import * as Headers from "effect/http/Headers"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+
+type Request = HttpClientRequest.HttpClientRequest
+
+export const header = "reprise-retry"
+
+/** How an idempotency key is written, and where. */
+export interface KeyForm {
+  readonly header: string
+  readonly style: "quoted" | "bare"
+}
+
+export interface Marks {
+  /** A second execution changes nothing, whatever the method. */
+  readonly idempotent: boolean
+  /** A key is to be made for each execution. */
+  readonly generate: KeyForm | undefined
+  /** The header that holds the key, where it is not the standard one. */
+  readonly keyHeader: string | undefined
+}
+
+export const none: Marks = { idempotent: false, generate: undefined, keyHeader: undefined }
+
+const write = ({ generate, idempotent, keyHeader }: Marks): string =>
+  [
+    ...(idempotent ? ["idempotent"] : []),
+    ...(generate === undefined ? [] : [`generate=${generate.header}=${generate.style}`]),
+    ...(keyHeader === undefined ? [] : [`key=${keyHeader}`])
+  ].join(" ")
+
+const parse = (text: string): Marks => {
+  let marks = none
+  for (const word of text.split(" ")) {
+    const [kind, name, style] = word.split("=")
+    if (kind === "idempotent") marks = { ...marks, idempotent: true }
+    if (kind === "key" && name) marks = { ...marks, keyHeader: name }
+    if (kind === "generate" && name && (style === "quoted" || style === "bare")) {
+      marks = { ...marks, generate: { header: name, style } }
+    }
+  }
+  return marks
+}
+
+export const read = (request: Request): Marks => {
+  const text = request.headers[header]
+  return text === undefined ? none : parse(text)
+}
+
+/** The request with more said of it. */
+export const add = (request: Request, more: Partial<Marks>): Request =>
+  HttpClientRequest.setHeader(request, header, write({ ...read(request), ...more }))
+
+/** The request as it may be sent. */
+export const remove = (request: Request): Request =>
+  request.headers[header] === undefined
+    ? request
+    : HttpClientRequest.updateHeaders(request, Headers.remove(header))

@@ -1,0 +1,170 @@
+/** The options of a client, checked, with their defaults. */
+import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
+import * as Policy from "@reprise/core/Policy"
+import * as RetryBudget from "@reprise/core/RetryBudget"
+import * as Spec from "@reprise/core/Spec"
+import * as Transience from "@reprise/core/Transience"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import type { Options, RequestOptions } from "../../HttpRetry.ts"
+import * as RetryHint from "../../RetryHint.ts"
+import * as key from "./key.ts"
+import type { KeyForm } from "./marks.ts"
+import { isResponseError } from "./responseError.ts"
+
+/** What a request is run with. */
+export interface Settings {
+  /** The caller's policy, together with the classification and the hints. */
+  readonly policy: Policy.Policy<unknown>
+  /** The longest hint that is waited for, in milliseconds. */
+  readonly hintLimit: number
+  readonly name: string | undefined
+  readonly attemptTimeout: Duration.Input | undefined
+  /** `undefined` is that of the context, or one for each origin. */
+  readonly budget: RetryBudget.RetryBudget | undefined
+  readonly profile: RetryHint.Profile
+  readonly transience: Transience.Classifier
+  readonly sendsHeaders: boolean
+  /** Lower case. */
+  readonly allowed: ReadonlySet<string>
+  readonly excerpt: number
+  readonly redirects: number | undefined
+  readonly generate: KeyForm | undefined
+  readonly onRetry: Options["onRetry"]
+  readonly onEvent: Options["onEvent"]
+}
+
+// They say what a person who looks into a failure asks first, and none of them is anybody's secret.
+const allowed: ReadonlyArray<string> = [
+  "content-length",
+  "content-type",
+  "date",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "retry-after-ms",
+  "server",
+  "traceparent",
+  "via",
+  "x-amzn-requestid",
+  "x-correlation-id",
+  "x-ratelimit-limit",
+  "x-ratelimit-remaining",
+  "x-ratelimit-reset",
+  "x-request-id",
+  "x-should-retry"
+]
+
+const kinds: Readonly<Record<keyof Options | keyof RequestOptions, ReadonlyArray<string>>> = {
+  policy: ["object", "function"],
+  name: ["string"],
+  attemptTimeout: ["string", "number", "bigint", "object"],
+  budget: ["object", "string"],
+  maxOrigins: ["number"],
+  profile: ["object", "string"],
+  transience: ["object"],
+  headers: ["boolean"],
+  responseHeaders: ["object"],
+  excerptBytes: ["number"],
+  redirects: ["number"],
+  keyed: ["object", "boolean"],
+  onRetry: ["function"],
+  onEvent: ["function"]
+}
+
+/** Refuses what would otherwise be ignored in silence. */
+export const check = (place: string, options: RequestOptions & Options, without: ReadonlyArray<string>): void => {
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidPolicy({ argument: place, value: options, rule: "an object of options" })
+  }
+  const known = Object.entries(kinds).filter(([name]) => !without.includes(name))
+  for (const [name, value] of Object.entries(options)) {
+    const accepted = known.find(([known]) => known === name)?.[1]
+    const argument = `${place}.${name}`
+    if (accepted === undefined) {
+      throw new InvalidPolicy({ argument, value, rule: `one of the options ${known.map(([name]) => name).join(", ")}` })
+    }
+    const known_ = value === undefined || accepted.includes(typeof value)
+    if (!known_ || value === null) throw new InvalidPolicy({ argument, value, rule: `of the type ${accepted.join(" or ")}` })
+  }
+}
+
+export const integer = (argument: string, value: number, least: number, most: number): number => {
+  if (Number.isSafeInteger(value) && value >= least && value <= most) return value
+  throw new InvalidPolicy({ argument, value, rule: `an integer from ${least} to ${most}` })
+}
+
+const timeout = (argument: string, value: Duration.Input | "none"): Duration.Input | undefined => {
+  if (value === "none") return undefined
+  const millis = Option.getOrUndefined(Option.map(Duration.fromInput(value), Duration.toMillis))
+  if (millis !== undefined && Number.isFinite(millis) && millis >= 1) return value
+  throw new InvalidPolicy({ argument, value, rule: `"none" or a finite duration of at least 1 ms` })
+}
+
+const budgetOf = (argument: string, budget: Options["budget"]): RetryBudget.RetryBudget | undefined => {
+  if (budget === undefined) return undefined
+  if (budget === "none") return RetryBudget.unlimited
+  if (RetryBudget.isRetryBudget(budget)) return budget
+  throw new InvalidPolicy({ argument, value: budget, rule: `"none" or a RetryBudget` })
+}
+
+const headerNames = (argument: string, names: ReadonlyArray<string>): ReadonlySet<string> => {
+  if (!Array.isArray(names) || names.some((name) => typeof name !== "string")) {
+    throw new InvalidPolicy({ argument, value: names, rule: "a list of header names" })
+  }
+  return new Set([...allowed, ...names.map((name) => name.toLowerCase())])
+}
+
+const keyForm = (place: string, keyed: Options["keyed"]): KeyForm | undefined =>
+  keyed === undefined || keyed === false ? undefined : key.form(place, keyed === true ? {} : keyed)
+
+/** No more than the classification retries, and the hints that the policy does not speak of itself. */
+const combine = (policy: Policy.Any, { isTransient }: Transience.Classifier): Policy.Policy<unknown> => {
+  const isRetryable = (error: unknown): boolean => isResponseError(error) || isTransient(error)
+  // The types of the constructors have checked that it can read what fails here.
+  const classified = Policy.whileInput(policy as Policy.Policy<unknown>, isRetryable, "http")
+  return Spec.hintLimit(policy.spec) === undefined ? Policy.honoringRetryAfter(classified) : classified
+}
+
+const combined = /* @__PURE__ */ new WeakMap<Transience.Classifier, WeakMap<Policy.Any, Policy.Policy<unknown>>>()
+
+const combinedOf = (policy: Policy.Any, transience: Transience.Classifier): Policy.Policy<unknown> => {
+  let known = combined.get(transience)
+  if (known === undefined) combined.set(transience, known = new WeakMap())
+  let made = known.get(policy)
+  if (made === undefined) known.set(policy, made = combine(policy, transience))
+  return made
+}
+
+/** The settings for options that have been merged. */
+export const make = (place: string, policy: Policy.Any, options: Options): Settings => {
+  if (!Policy.isPolicy(policy)) {
+    throw new InvalidPolicy({ argument: `${place}.policy`, value: policy, rule: "a Policy" })
+  }
+  if (!Spec.isDeclared(policy.spec)) {
+    throw new InvalidPolicy({
+      argument: `${place}.policy`,
+      value: Policy.format(policy),
+      rule: "a policy with an end (add attempts(n), recurs(n) or within(duration)), or say unlimited"
+    })
+  }
+  const { attemptTimeout = "10 seconds", excerptBytes = 1024, headers = true, profile = "standard" } = options
+  const { redirects, responseHeaders = [], transience = Transience.standard } = options
+  const whole = combinedOf(policy, transience)
+  return {
+    policy: whole,
+    hintLimit: Spec.hintLimit(whole.spec) ?? 0,
+    name: options.name,
+    attemptTimeout: timeout(`${place}.attemptTimeout`, attemptTimeout),
+    budget: budgetOf(`${place}.budget`, options.budget),
+    profile: RetryHint.profile(profile),
+    transience,
+    sendsHeaders: headers,
+    allowed: headerNames(`${place}.responseHeaders`, responseHeaders),
+    excerpt: integer(`${place}.excerptBytes`, excerptBytes, 0, 65_536),
+    redirects: redirects === undefined ? undefined : integer(`${place}.redirects`, redirects, 0, 100),
+    generate: keyForm(`${place}.keyed`, options.keyed),
+    onRetry: options.onRetry,
+    onEvent: options.onEvent
+  }
+}

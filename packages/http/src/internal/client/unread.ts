@@ -1,0 +1,62 @@
+/** A response whose body has been looked at, and can still be read. */
+import * as Effect from "effect/Effect"
+import type { HttpClientError } from "effect/http/HttpClientError"
+import * as HttpClientResponse from "effect/http/HttpClientResponse"
+import * as Stream from "effect/Stream"
+import * as prefix from "./prefix.ts"
+
+type Response = HttpClientResponse.HttpClientResponse
+
+// Longer than any error that says something.
+const mostBytes = 65_536
+
+export interface Looked {
+  /** To be used in place of the one that was looked at. */
+  readonly response: Response
+  /** The body as JSON, where it is that, and not too long. */
+  readonly body: unknown
+}
+
+const parsed = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}
+
+const forms = ["text", "json", "arrayBuffer", "formData", "urlParamsBody"] as const
+
+/** The same response, whose body comes from here. */
+const over = (response: Response, stream: Stream.Stream<Uint8Array, HttpClientError>): Response => {
+  const { headers, request, status } = response
+  // What reads a body in all its forms is there already: the response of the web.
+  let web: Response | undefined
+  const read = Effect.suspend(() =>
+    web !== undefined ? Effect.succeed(web) : Effect.map(
+      Stream.mkUint8Array(stream),
+      (bytes) => web = HttpClientResponse.fromWeb(request, new globalThis.Response(bytes, { headers, status }))
+    )
+  )
+  // It has all that the response has, and these in place of its own.
+  return Object.create(response, {
+    stream: { get: () => stream },
+    ...Object.fromEntries(
+      forms.map((form) => [form, {
+        get: () => Effect.flatMap(read, (_): Effect.Effect<unknown, HttpClientError> => _[form])
+      }])
+    )
+  }) as Response
+}
+
+/** Looks at the body of a response where it is JSON. */
+export const look = (response: Response): Effect.Effect<Looked> => {
+  if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) return Effect.succeed({ response, body: undefined })
+  return Effect.map(prefix.read(response.stream, mostBytes), ({ bytes, rest }) => {
+    const first = Stream.succeed(bytes)
+    return {
+      response: over(response, rest === undefined ? first : Stream.concat(first, rest)),
+      body: rest === undefined ? parsed(bytes) : undefined
+    }
+  })
+}

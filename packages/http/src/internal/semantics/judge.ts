@@ -1,0 +1,92 @@
+/** What a failing response means, whatever client it came through. */
+import * as Transience from "@reprise/core/Transience"
+import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
+import * as RetryHint from "../../RetryHint.ts"
+import { ResponseError } from "../client/responseError.ts"
+
+/** A response, as far as it is looked at. Names of headers are in lower case. */
+export interface Failing {
+  readonly method: string
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** As JSON, for profiles that read it. */
+  readonly body: unknown
+}
+
+/** By what it is judged. */
+export interface Rules {
+  readonly profile: RetryHint.Profile
+  readonly transience: Transience.Classifier
+  /** The headers that an error may show. */
+  readonly allowed: ReadonlySet<string>
+}
+
+/** The error that a response is where it is worth a retry. */
+export interface Judged {
+  readonly error: ResponseError
+  /** The wait that was asked for, in milliseconds. */
+  readonly wait: number | undefined
+}
+
+/** A hint as errors carry it. */
+const carried = (hint: Transience.Hint | undefined): Transience.RetryAfter | undefined => {
+  switch (hint?._tag) {
+    case undefined:
+      return undefined
+    case "After":
+      return Duration.millis(hint.millis)
+    case "At":
+      // Readers keep moments within what a date can be.
+      return Option.getOrElse(DateTime.make(hint.epochMillis), () => Duration.infinity)
+    case "DoNotRetry":
+      return "do not retry"
+  }
+}
+
+/** Without credentials, query and fragment: these hold secrets. */
+export const bare = (url: string): string => {
+  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "")
+  const { host, origin, pathname, protocol } = new URL(url)
+  return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`
+}
+
+const longestHeader = 1024
+
+const picked = (headers: Failing["headers"], allowed: ReadonlySet<string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => allowed.has(name))
+      .map(([name, value]) => [name, value.length > longestHeader ? `${value.slice(0, longestHeader)}…` : value])
+  )
+
+/** Judges a response of status 400 or above; undefined where it is to pass as it is. */
+export const judge = (
+  { body, headers, method, status, url }: Failing,
+  now: number,
+  { allowed, profile, transience }: Rules,
+  note?: string
+): Judged | undefined => {
+  const { decidedBy, hint, shouldRetry } = RetryHint.read({ status, headers, body }, { now, profile })
+  // What rules of the caller's may look at.
+  const seen = { _tag: "ResponseError", status, method, url: bare(url), headers, retryAfter: carried(hint) }
+  const { applied, throttled, transience: verdict } = transience.classify(seen)
+  // The server knows its own failures best. A refusal in words is a hint, which ends the run and says so.
+  const transient = shouldRetry === undefined || (!shouldRetry && decidedBy !== "status")
+    ? verdict === "transient"
+    : shouldRetry
+  if (!transient) return undefined
+  const error = new ResponseError({
+    status,
+    method,
+    url: seen.url,
+    headers: picked(headers, allowed),
+    applied,
+    throttled,
+    retryAfter: seen.retryAfter,
+    note
+  })
+  return { error, wait: hint === undefined ? undefined : RetryHint.toMillis(hint, now) }
+}
