@@ -5,6 +5,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import { recordWith } from "./Recording.ts"
@@ -27,10 +28,12 @@ const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
 const balanceOf = (budget: RetryBudget.RetryBudget) => Effect.runSync(RetryBudget.balance(budget))
 
 describe("a run and its budget", () => {
-  const ways: ReadonlyArray<readonly [
-    string,
-    (budget: RetryBudget.RetryBudget) => (self: Effect.Effect<never, Busy>) => Effect.Effect<unknown, unknown>
-  ]> = [
+  const ways: ReadonlyArray<
+    readonly [
+      string,
+      (budget: RetryBudget.RetryBudget) => (self: Effect.Effect<never, Busy>) => Effect.Effect<unknown, unknown>
+    ]
+  > = [
     ["of the context", (budget) => (self) => self.pipe(Retry.run(ten), Effect.provide(RetryBudget.layer(budget)))],
     ["of Retry.run", (budget) => (self) => Retry.run(self, ten, { budget })],
     ["of Retry.runKeyed", (budget) => (self) => Retry.runKeyed(ten, () => self, { budget })],
@@ -242,4 +245,64 @@ describe("bounds", () => {
       expect(fibers.filter((fiber) => fiber.pollUnsafe() !== undefined)).toHaveLength(2)
       yield* TestClock.adjust("1 minute")
     }))
+})
+
+describe("one call through several runs", () => {
+  const nested = (budget: RetryBudget.RetryBudget, layers: number, self: Effect.Effect<unknown, unknown>) => {
+    let run = self
+    for (let layer = 0; layer < layers; layer++) run = Retry.run(run, ten, { budget })
+    return run.pipe(Effect.provide(Logger.layer([])))
+  }
+
+  it("earns once", () => {
+    for (const layers of [1, 3]) {
+      const budget = RetryBudget.ratio({ ratio: 1, minPerSecond: 0 })
+      Effect.runSync(nested(budget, layers, Effect.void))
+      expect(balanceOf(budget)).toBe(1)
+    }
+  })
+
+  it("succeeds once", () => {
+    const budget = RetryBudget.throttle({ maxTokens: 10, tokenRatio: 1 })
+    recordWith(() => busy, Retry.run(Policy.immediate(3), { budget }))
+    const before = balanceOf(budget)
+    Effect.runSync(nested(budget, 3, Effect.void))
+    expect(balanceOf(budget)).toBe(before + 1)
+  })
+
+  it("earns in each of two budgets", () => {
+    const one = RetryBudget.ratio({ ratio: 1, minPerSecond: 0 })
+    const other = RetryBudget.ratio({ ratio: 1, minPerSecond: 0 })
+    Effect.runSync(nested(one, 1, nested(other, 1, Effect.void)))
+    expect([balanceOf(one), balanceOf(other)]).toEqual([1, 1])
+  })
+})
+
+describe("what a budget holds does not depend on who watches", () => {
+  const refused = { _tag: "RateLimitExceeded", limit: 1, retryAfter: 0 }
+  const failures = [new Busy(), refused]
+  const watchers: ReadonlyArray<Retry.Options> = [{}, { onEvent: () => Effect.void }]
+
+  it("quota: success after a refused retry gives back what the last one cost", () => {
+    for (const options of watchers) {
+      const budget = RetryBudget.quota({ capacity: 100, retryCost: 5, timeoutCost: 5 })
+      recordWith(
+        (n) => n <= 2 ? Effect.fail(failures[n - 1]) : Effect.void,
+        (self) => Retry.run(self, Policy.immediate(5), { ...options, budget } as {})
+      )
+      expect(balanceOf(budget)).toBe(20)
+    }
+  })
+
+  it("throttle: success after a refused call counts", () => {
+    for (const options of watchers) {
+      const budget = RetryBudget.throttle({ maxTokens: 10, tokenRatio: 0.5 })
+      recordWith(
+        (n) => n <= 2 ? Effect.fail(failures[n - 1]) : Effect.void,
+        (self) => Retry.run(self, Policy.immediate(5), { ...options, budget } as {})
+      )
+      // 10 - 1 + 0.5, of which half and one more are out of reach.
+      expect(balanceOf(budget)).toBe(3.5)
+    }
+  })
 })

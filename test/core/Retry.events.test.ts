@@ -3,8 +3,8 @@ import { Policy, Retry, RetryBudget, type RetryEvents, Transience } from "@repri
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import type * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import * as Tracer from "effect/Tracer"
@@ -127,10 +127,22 @@ describe("onEvent", () => {
       ])
     }))
 
-  it("must return an effect", () => {
-    const exit = Effect.runSyncExit(Retry.run(busy, Policy.immediate(1), { onEvent: (() => 1) as never }))
-    expect(Exit.hasDies(exit)).toBe(true)
-    expect(String(exit)).toContain("onEvent")
+  it.each([
+    ["returns no effect", () => 1, "TypeError"],
+    ["throws", () => {
+      throw new RangeError("4111 1111")
+    }, "RangeError"],
+    ["dies", () => Effect.die("4111 1111"), "string"]
+  ])("what goes wrong in it is logged, and is not the run's: it %s", (_, onEvent, kind) => {
+    const logged: Array<string> = []
+    const logger = Logger.make(({ message }) => void logged.push(String(message)))
+    const result = Effect.runSync(
+      Retry.run(Effect.succeed("charged"), Policy.immediate(1), { name: "charge", onEvent: onEvent as never }).pipe(
+        Effect.provide(Logger.layer([logger]))
+      )
+    )
+    expect(result).toBe("charged")
+    expect(logged).toEqual([`The option "onEvent" of charge failed: ${kind}`])
   })
 })
 

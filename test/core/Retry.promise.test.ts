@@ -50,11 +50,15 @@ describe("Retry.promise", () => {
     const controller = new AbortController()
     let attempts = 0
     let inner: AbortSignal | undefined
-    const running = Retry.promise(({ signal }) => {
-      attempts++
-      inner = signal
-      return new Promise(() => {})
-    }, quick, { signal: controller.signal })
+    const running = Retry.promise(
+      ({ signal }) => {
+        attempts++
+        inner = signal
+        return new Promise(() => {})
+      },
+      quick,
+      { signal: controller.signal }
+    )
     await Promise.resolve()
     controller.abort(new Error("went away"))
     expect(await rejection(running)).toEqual(new Error("went away"))
@@ -82,10 +86,14 @@ describe("Retry.promise", () => {
 
   it("an attempt timeout is retried, and aborts the attempt's signal", async () => {
     const signals: Array<AbortSignal> = []
-    const result = await Retry.promise(({ number, signal }) => {
-      signals.push(signal)
-      return number === 1 ? new Promise(() => {}) : number
-    }, quick, { attemptTimeout: "5 millis" })
+    const result = await Retry.promise(
+      ({ number, signal }) => {
+        signals.push(signal)
+        return number === 1 ? new Promise(() => {}) : number
+      },
+      quick,
+      { attemptTimeout: "5 millis" }
+    )
     expect(result).toBe(2)
     expect(signals.map((_) => _.aborted)).toEqual([true, false])
   })

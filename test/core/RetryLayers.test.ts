@@ -1,5 +1,17 @@
 import { describe, expect, it } from "@effect/vitest"
-import { InvalidPolicy, NestedRetry, Policy, Retry, type RetryExhausted, RetryLayers } from "@reprise/core"
+import {
+  Deadline,
+  InvalidPolicy,
+  NestedRetry,
+  Policy,
+  Retry,
+  RetryBudget,
+  RetryControl,
+  type RetryEvents,
+  type RetryExhausted,
+  RetryLayers,
+  Transience
+} from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -49,12 +61,13 @@ describe("RetryLayers.current and total", () => {
     ])
   })
 
-  const ways: ReadonlyArray<readonly [string, (self: Effect.Effect<number | "unlimited">) => Effect.Effect<unknown>]> = [
-    ["a fork", (self) => Effect.flatMap(Effect.forkChild(self), Fiber.join)],
-    ["Effect.all", (self) => Effect.map(Effect.all([self, self], { concurrency: 2 }), (_) => _[1])],
-    ["a stream", (self) => Effect.map(Stream.runCollect(Stream.fromEffect(self)), (_) => _[0])],
-    ["a race", (self) => Effect.race(self, Effect.never)]
-  ]
+  const ways: ReadonlyArray<readonly [string, (self: Effect.Effect<number | "unlimited">) => Effect.Effect<unknown>]> =
+    [
+      ["a fork", (self) => Effect.flatMap(Effect.forkChild(self), Fiber.join)],
+      ["Effect.all", (self) => Effect.map(Effect.all([self, self], { concurrency: 2 }), (_) => _[1])],
+      ["a stream", (self) => Effect.map(Stream.runCollect(Stream.fromEffect(self)), (_) => _[0])],
+      ["a race", (self) => Effect.race(self, Effect.never)]
+    ]
   it.effect.each(ways)("through %s", ([, through]) =>
     Effect.gen(function* () {
       expect(yield* through(RetryLayers.total).pipe(Retry.run(thrice, { name: "outer" }))).toBe(3)
@@ -77,6 +90,29 @@ describe("RetryLayers.current and total", () => {
 
   it.each([0, 1.5, Number.NaN, -1])("refuses a layer of %s attempts", (attempts) => {
     expect(() => RetryLayers.declare(Effect.void, { name: "envoy", attempts })).toThrow(InvalidPolicy.InvalidPolicy)
+  })
+})
+
+describe("RetryLayers.detached", () => {
+  it("is in no layer, and has no deadline", () => {
+    const seen = Effect.all([RetryLayers.total, RetryLayers.current, Deadline.remaining]).pipe(
+      RetryLayers.detached,
+      Retry.run(thrice),
+      Deadline.within("1 second"),
+      RetryLayers.declare({ name: "envoy", attempts: "unlimited" })
+    )
+    expect(Effect.runSync(Effect.map(seen, ([total, layers]) => [total, layers.length]))).toEqual([1, 0])
+    expect(Effect.runSync(Effect.map(seen, (_) => Option.isNone(_[2])))).toBe(true)
+  })
+})
+
+describe("layers without an end", () => {
+  it("a job that starts its successor inside itself keeps a bounded number of them", () => {
+    const nested = (n: number): Effect.Effect<number> =>
+      n === 0
+        ? Effect.map(RetryLayers.current, (_) => _.length)
+        : Effect.suspend(() => nested(n - 1)).pipe(Retry.run(Policy.none))
+    expect(Effect.runSync(nested(1000))).toBeLessThanOrEqual(64)
   })
 })
 
@@ -116,6 +152,23 @@ describe("RetryLayers.Mode", () => {
     ))
     expect(warning).toContain("\"sdk\"")
     expect(warning).toContain("up to 15 times")
+  })
+
+  it("a name makes one line of a log", () => {
+    const [warning] = warnings(Effect.void.pipe(
+      Retry.run(twice, { name: "forged\n2026 FATAL \u001b[31m" }),
+      Retry.run(thrice, { name: "forged-outer" })
+    ))
+    expect(warning).toContain("\"forged 2026 FATAL [31m\"")
+  })
+
+  it("fail: a declared layer changes no behaviour", () => {
+    const inside = Effect.void.pipe(
+      Retry.run(twice),
+      RetryLayers.declare({ name: "envoy", attempts: 3 }),
+      Effect.provideService(RetryLayers.Mode, "fail")
+    )
+    expect(Exit.isSuccess(Effect.runSyncExit(inside))).toBe(true)
   })
 
   it("fail: dies before the first attempt, and says which", () => {
@@ -190,21 +243,106 @@ describe("RetryLayers.Mode", () => {
       )
       expect(attempts).toBe(1)
       const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted<Busy>
-      expect(error.reason._tag).toBe("Layer")
+      expect(error.reason._tag).toBe("Collapsed")
+      expect(error.message).toContain("left to the retries around it")
     })
 
-    it("mapped to another error it is exhausted, as ever", () => {
-      const { attempts } = recordWith(
+    it("mapped to another error, that error is judged", () => {
+      const { attempts, exit } = recordWith(
         () => Effect.fail(new Busy({})),
         (operation) =>
           operation.pipe(
-            Retry.run(thrice),
+            Retry.run(Policy.immediate(7)),
             Effect.mapError((cause) => new Failed({ cause })),
             Retry.run(thrice),
             collapsed
           )
       )
+      expect(attempts).toBe(3)
+      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      expect(error.lastError).toBeInstanceOf(Failed)
+    })
+
+    it("a classifier sees what is under it", () => {
+      const unavailable = Transience.annotate(new Failed({ cause: "down" }), "transient")
+      const { attempts } = recordWith(
+        () => Effect.fail(unavailable),
+        (operation) =>
+          operation.pipe(
+            Retry.run(Policy.immediate(7)),
+            Effect.mapError((cause) => new Failed({ cause })),
+            Retry.run(thrice.pipe(Policy.whileInput(Transience.isTransient))),
+            collapsed
+          )
+      )
+      expect(attempts).toBe(3)
+    })
+
+    it("of runs in parallel all are handed over", () => {
+      const { attempts } = recordWith(
+        () => Effect.fail(new Busy({})),
+        (operation) => {
+          const one = Retry.run(operation, Policy.immediate(7))
+          return Effect.race(one, one).pipe(Retry.run(thrice), collapsed)
+        }
+      )
+      expect(attempts).toBe(6)
+    })
+
+    const safety: ReadonlyArray<readonly [string, Retry.Options, string]> = [
+      ["repeatable", { repeatable: () => false }, "Unsafe"],
+      ["its own budget", { budget: RetryBudget.ratio({ ratio: 0, minPerSecond: 0 }) }, "Budget"]
+    ]
+    it.each(safety)("what the run inside says itself holds: %s", (_, options, reason) => {
+      const { attempts, exit } = recordWith(
+        () => Effect.fail(new Busy({})),
+        (operation) => operation.pipe(Retry.run(Policy.immediate(7), options as {}), Retry.run(thrice), collapsed)
+      )
       expect(attempts).toBe(1)
+      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      expect(error.reason._tag).toBe(reason)
+    })
+
+    it("what the run inside says itself holds: the switch", () => {
+      const control = RetryControl.make({ operations: { inner: { retries: "off" } } })
+      const { attempts } = recordWith(
+        () => Effect.fail(new Busy({})),
+        (operation) =>
+          operation.pipe(
+            Retry.run(Policy.immediate(7), { name: "inner" }),
+            Retry.run(thrice, { name: "outer" }),
+            collapsed,
+            Effect.provide(RetryControl.layer(control))
+          )
+      )
+      expect(attempts).toBe(1)
+    })
+
+    it("a run with a key of its own keeps it, and retries itself", () => {
+      const keys: Array<string> = []
+      const inner = Retry.runKeyed(twice, (key) =>
+        Effect.suspend(() => {
+          keys.push(key)
+          return Effect.fail(new Busy({}))
+        }))
+      Effect.runSyncExit(inner.pipe(Retry.run(thrice), collapsed, quiet))
+      expect(keys).toHaveLength(2)
+      expect(new Set(keys).size).toBe(1)
+    })
+
+    it("counts as one attempt", () => {
+      const total = RetryLayers.total.pipe(Retry.run(twice), Retry.run(thrice), collapsed)
+      expect(Effect.runSync(total)).toBe(3)
+    })
+
+    it("its end is told", () => {
+      const told: Array<string> = []
+      const onEvent = (event: RetryEvents.RetryEvent) => Effect.sync(() => void told.push(event._tag))
+      recordWith(
+        () => Effect.fail(new Busy({})),
+        (operation) => operation.pipe(Retry.run(twice, { onEvent }), Retry.run(Policy.immediate(1)), collapsed)
+      )
+      expect(told).toEqual(["AttemptFailed", "Exhausted", "AttemptFailed", "Exhausted"])
     })
 
     it("a declared layer is handed nothing", () => {

@@ -83,8 +83,8 @@ export const seeded = (seed: number): Random.Random => {
 type Decide = (failure: oracle.Failure) => oracle.Decision
 
 /** Reasons that are not the policy's own. */
-const isOfSurroundings = (reason: string): reason is "Deadline" | "Budget" | "SwitchedOff" | "Unsafe" =>
-  reason === "Deadline" || reason === "Budget" || reason === "SwitchedOff" || reason === "Unsafe"
+const isOfSurroundings = (reason: string): reason is "Deadline" | "Budget" | "SwitchedOff" | "Unsafe" | "Collapsed" =>
+  ["Deadline", "Budget", "SwitchedOff", "Unsafe", "Collapsed"].includes(reason)
 
 const drive = (decide: Decide, script: Script): Trace => {
   const time = new Time()

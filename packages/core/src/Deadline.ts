@@ -30,11 +30,13 @@ import * as grpcTimeout from "./internal/grpcTimeout.ts"
 import * as validate from "./internal/validate.ts"
 
 const nanosPerMilli = 1e6
+const furthest = Number.MAX_SAFE_INTEGER
 
 /** The nearer of the present deadline and one so many milliseconds from now. */
 const nearer = (context: Context.Context<never>, ambient: Surroundings, millis: number): Surroundings => {
   const now = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
-  const deadline = now + BigInt(Math.round(millis * nanosPerMilli))
+  // Further than a clock counts is no nearer.
+  const deadline = now + BigInt(Math.round(Math.min(millis, furthest) * nanosPerMilli))
   return ambient.deadline !== undefined && ambient.deadline <= deadline ? ambient : { ...ambient, deadline }
 }
 
@@ -49,7 +51,8 @@ const shorten = <A, E, R>(self: Effect.Effect<A, E, R>, millis: number): Effect.
  * Sets a deadline for everything inside, counted from when the effect starts. Use it where a request comes in, once, and
  * let each layer below read what is left.
  *
- * Of nested deadlines the nearer one holds: one inside can only shorten. Finite, at least 0 ms.
+ * Of nested deadlines the nearer one holds: one inside can only shorten. What is forked inside has it too, for as long as
+ * it lives; see `RetryLayers.detached`. Finite, at least 0 ms.
  *
  * @throws `InvalidPolicy` for a duration that is none
  * @category combinators

@@ -99,8 +99,9 @@ export interface Options<in E = unknown, out R = never> {
    */
   readonly onRetry?: ((event: RetryEvent<E | TimeoutError>) => Effect.Effect<void, never, R>) | undefined
   /**
-   * Told everything that happens in the run, as it happens; the run goes on when it is done. `Succeeded` and
-   * `Interrupted` are told in an uninterruptible region. To watch all runs at once see `RetryEvents.layer`.
+   * Told everything that happens in the run, as it happens; the run goes on when it is done. A defect in it is logged
+   * as a warning, and is not the run's. `Succeeded` and `Interrupted` are told in an uninterruptible region. To watch
+   * all runs at once see `RetryEvents.layer`.
    */
   readonly onEvent?: ((event: RetryEvents.RetryEvent) => Effect.Effect<void, never, R>) | undefined
   /**
@@ -217,7 +218,7 @@ const settingsOf = (
   policy: Policy.Any,
   options: AnyOptions,
   more: ReadonlyArray<string> = [],
-  allows?: (error: unknown) => boolean
+  { allows, keyed = false }: Pick<Partial<internal.Settings>, "allows" | "keyed"> = {}
 ): internal.Settings => {
   declared(place, policy)
   checkOptions(place, options, more)
@@ -241,7 +242,13 @@ const settingsOf = (
     attemptSpans,
     budget,
     most: mostOf(policy),
-    site: undefined
+    keyed,
+    label: undefined,
+    warned: undefined,
+    inside: undefined,
+    site: undefined,
+    fiber: -1,
+    repeated: 0
   }
 }
 
@@ -412,7 +419,12 @@ export const runKeyed: {
   make: (key: IdempotencyKey.IdempotencyKey) => AnyEffect,
   options: AnyOptions = {}
   // `never` fits each overload; the driver is untyped inside.
-): never => keyed(make, options.key, settingsOf("runKeyed", policy, options, ["key"])) as never
+): never =>
+  keyed(
+    make,
+    options.key,
+    settingsOf("runKeyed", policy, options, ["key"], { keyed: options.key === undefined })
+  ) as never
 
 /**
  * How a policy is run with a key.
@@ -430,7 +442,8 @@ export interface KeyedOptions<in E = unknown, out R = never> extends Options<E, 
  * - `"idempotent"`: a second execution changes nothing
  * - `"keyed"`: every attempt carries the same idempotency key, and the receiver deduplicates
  * - `"transactional"`: a failed attempt has been rolled back as a whole
- * - `"none"`: it is not safe, so only failures known not to have applied are retried. An error of your own is known
+ * - `"none"`: it is not safe, so only failures known not to have applied are retried, and others leave as they are: see
+ *   that no layer around takes them for its own, or use `repeatable`, whose refusal no layer retries. An error of your own is known
  *   where it describes itself (`Transience.TypeId`) or a rule of `transience` knows it, and else leaves unchanged; so
  *   does an attempt timeout
  *
@@ -535,7 +548,7 @@ export const make: {
     policy,
     config,
     ["policy", "idempotency", "transience"],
-    idempotency === "none" ? transience.notApplied : undefined
+    { allows: idempotency === "none" ? transience.notApplied : undefined, keyed: idempotency === "keyed" }
   )
   const retrier = (
     self: AnyEffect | ((key: IdempotencyKey.IdempotencyKey) => AnyEffect),
@@ -585,9 +598,7 @@ export interface PromiseAttempt extends Attempt {
  *
  * @category models
  */
-export interface PromiseOptions
-  extends Pick<Options, "name" | "attemptTimeout" | "repeatable" | "budget" | "origin">
-{
+export interface PromiseOptions extends Pick<Options, "name" | "attemptTimeout" | "repeatable" | "budget" | "origin"> {
   /** The caller's own: aborted, it ends an attempt or a wait at once, and its reason is what the promise rejects with. */
   readonly signal?: AbortSignal | undefined
   readonly when?: ((error: unknown) => boolean | PromiseLike<boolean>) | undefined

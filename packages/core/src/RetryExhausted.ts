@@ -38,13 +38,26 @@ import type { SelfDescription } from "./Transience.ts"
  * - `SwitchedOff`: an operator has switched retries off (`RetryControl`)
  * - `RetryAfterTooLong`: the failing system asked for a longer wait (`hint`) than the policy allows (`max`)
  * - `Pushback`: the failing system said not to come back
- * - `Layer`: a run inside was exhausted already, and its error was mapped to this one; or layers collapse
- *   (`RetryLayers.Mode`) and this run left its failure to the one around it
+ * - `Layer`: a run inside was exhausted already, and its error was mapped to this one
+ * - `Collapsed`: layers collapse (`RetryLayers.Mode`), and this run leaves its failure to the one around it, which takes
+ *   it for its own
  *
  * @category models
  */
 export type Reason =
-  | { readonly _tag: "Attempts" | "End" | "Elapsed" | "Deadline" | "Budget" | "SwitchedOff" | "Unsafe" | "Pushback" | "Layer" }
+  | {
+    readonly _tag:
+      | "Attempts"
+      | "End"
+      | "Elapsed"
+      | "Deadline"
+      | "Budget"
+      | "SwitchedOff"
+      | "Unsafe"
+      | "Pushback"
+      | "Layer"
+      | "Collapsed"
+  }
   | { readonly _tag: "RetryAfterTooLong"; readonly hint: Duration.Duration; readonly max: Duration.Duration }
 
 /**
@@ -82,7 +95,7 @@ export interface Fields<out E = unknown> {
   readonly attempts: number
   /** From the start of attempt 1 to the moment of giving up. */
   readonly elapsed: Duration.Duration
-  /** The waits that were slept: how many, and their sum. */
+  /** The waits that were slept: how many, and their sum, with what a budget held retries back for. */
   readonly waits: { readonly count: number; readonly total: Duration.Duration }
   /** The failed attempts, oldest first; of a long run the last {@link mostHistory}. */
   readonly history: ReadonlyArray<Failed<E>>
@@ -141,9 +154,9 @@ export class RetryExhausted<out E = unknown> extends Base<E> {
     for (const key of unprinted) Object.defineProperty(this, key, { enumerable: false })
   }
 
-  /** Terminal to whatever classifies it: layers do not multiply. */
-  get "~@reprise/core/Transience"(): SelfDescription {
-    return terminal
+  /** Terminal to whatever classifies it: layers do not multiply. What collapsed is what its cause is. */
+  get "~@reprise/core/Transience"(): SelfDescription | undefined {
+    return this.reason._tag === "Collapsed" ? undefined : terminal
   }
 
   /** The last waits, oldest first. */

@@ -24,6 +24,7 @@ import type * as Context from "effect/Context"
 import { dual } from "effect/Function"
 import * as ambient from "./internal/ambient.ts"
 import * as nesting from "./internal/nesting.ts"
+import { oneLine } from "./internal/oneLine.ts"
 import * as validate from "./internal/validate.ts"
 
 /**
@@ -60,38 +61,33 @@ export const current: Effect.Effect<ReadonlyArray<Layer>> = /* @__PURE__ */ Effe
  * @category reading
  */
 export const total: Effect.Effect<number | "unlimited"> = /* @__PURE__ */ Effect.withFiber((fiber) =>
-  Effect.succeed(published(ambient.total(fiber.getRef(ambient.Ambient).frame)))
+  Effect.succeed(published(fiber.getRef(ambient.Ambient).frame?.total ?? 1))
 )
 
 /**
  * Says that a layer of another kind retries what is inside: a proxy, an SDK, a queue that delivers again. It changes no
  * behaviour; it is counted in {@link total}, and runs inside are warned of.
  *
- * - `attempts`: the most executions that it makes, the first one included. An integer of at least 1
+ * - `attempts`: the most executions that it makes, the first one included. An integer of at least 1, or `"unlimited"`
  *
  * @throws `InvalidPolicy` for another number
  * @category combinators
  */
 export const declare: {
-  (layer: {
-    readonly name: string
-    readonly attempts: number
-  }): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-  <A, E, R>(self: Effect.Effect<A, E, R>, layer: {
-    readonly name: string
-    readonly attempts: number
-  }): Effect.Effect<A, E, R>
+  (layer: Layer): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  <A, E, R>(self: Effect.Effect<A, E, R>, layer: Layer): Effect.Effect<A, E, R>
 } = /* @__PURE__ */ dual(
   2,
-  <A, E, R>(
-    self: Effect.Effect<A, E, R>,
-    { attempts, name }: { readonly name: string; readonly attempts: number }
-  ): Effect.Effect<A, E, R> => {
-    validate.integer("RetryLayers.declare.attempts", attempts, 1)
-    return ambient.update(
-      self,
-      (present) => ({ ...present, frame: { name: () => name, attempts, ours: false, outer: present.frame } })
-    )
+  <A, E, R>(self: Effect.Effect<A, E, R>, { attempts, name }: Layer): Effect.Effect<A, E, R> => {
+    const layer = {
+      name: () => oneLine(name),
+      attempts: attempts === "unlimited" ? Infinity : validate.integer("RetryLayers.declare.attempts", attempts, 1),
+      ours: false,
+      meter: undefined,
+      operation: undefined,
+      origin: undefined
+    }
+    return ambient.update(self, (present) => ({ ...present, frame: ambient.frameOf(layer, present.frame) }))
   }
 )
 
@@ -123,13 +119,26 @@ export const derived = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A,
   ambient.update(self, (present) => present.derived ? present : { ...present, derived: true })
 
 /**
- * What is done about a run that stands inside another one and can retry as well.
+ * Takes an effect out of all layers, and of the deadline: for work that outlives the call that started it, such as a
+ * worker that the first request starts, which would else wait for that request's deadline, and count among its retries,
+ * for as long as it lives.
  *
- * - `"allow"`: both retry, and a warning says so once
- * - `"collapse"`: the run inside makes one attempt and hands its failure to the run around it, whose policy judges it
- *   as if it were its own. What the policy inside would not have retried leaves as it is. A declared layer is handed
- *   nothing
- * - `"fail"`: the run inside dies with a `NestedRetry` before its first attempt. For tests and for services that want
+ * @category combinators
+ */
+export const detached = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  ambient.update(self, () => ambient.none)
+
+/**
+ * What is done about a run that stands inside another one of this library, and can retry as well.
+ *
+ * - `"allow"`: both retry, and a warning says so, once in a process for each pair of names
+ * - `"collapse"`: the run inside makes one attempt and leaves its failure to the run around it, whose policy judges it
+ *   as if it were its own, also under an error that it was mapped to. Before that the run inside says what it has to
+ *   say itself: its policy, the switch, `repeatable`, `when`, and its own budget where it is another one. A run that
+ *   makes a key for itself is not collapsed, as the receiver must see one key. Nor is a run in a declared layer alone,
+ *   which nobody can hand anything. What an attempt forks collapses too, and if it outlives the run, nobody retries it:
+ *   see {@link detached}
+ * - `"fail"`: the run inside dies with a `NestedRetry` before its first attempt. For tests, and for services that want
  *   none of it
  *
  * @category models

@@ -28,12 +28,13 @@ const why = (reason: Reason): string => {
     case "Pushback":
       return "it asked not to be tried again"
     case "Budget":
-      return "the retry budget is empty"
+      return "the retry budget says no"
     case "SwitchedOff":
       return "retries are switched off"
     case "Unsafe":
       return "it may have taken effect"
     case "Layer":
+    case "Collapsed":
       return "a run inside gave up"
   }
 }

@@ -4,16 +4,42 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { Meter } from "./budget/meter.ts"
 
-/** A retry loop around the present place: a run of ours, or one that was declared. */
-export interface Frame {
+/** What a frame is made of. */
+interface Layer {
   readonly name: () => string
   /** The most executions that it makes of what is inside; `Infinity` where nothing bounds them. */
   readonly attempts: number
   /** A run of this library, which a run inside can hand its failures to. */
   readonly ours: boolean
-  readonly outer: Frame | undefined
+  /** The budget that has counted the call: it is the same call inside. */
+  readonly meter: Meter | undefined
+  /** For the switch, whose budgets come and go. */
+  readonly operation: string | undefined
+  readonly origin: string | undefined
 }
+
+/** A retry loop around the present place: a run of ours, or one that was declared. */
+export interface Frame extends Layer {
+  readonly outer: Frame | undefined
+  /** The executions that this and all layers around it may come to. */
+  readonly total: number
+  /** Whether this or a layer around it is a run of ours that can retry. */
+  readonly handing: boolean
+  readonly depth: number
+}
+
+// A job that starts its own successor inside itself has no end of layers: the outermost are forgotten, not their total.
+const deepest = 64
+
+export const frameOf = (layer: Layer, outer: Frame | undefined): Frame => ({
+  ...layer,
+  outer: outer !== undefined && outer.depth >= deepest ? undefined : outer,
+  total: layer.attempts * (outer?.total ?? 1),
+  handing: (layer.ours && layer.attempts > 1) || outer?.handing === true,
+  depth: outer === undefined || outer.depth >= deepest ? 1 : outer.depth + 1
+})
 
 export interface Surroundings {
   /** On the monotonic clock, in nanoseconds. */
@@ -23,11 +49,12 @@ export interface Surroundings {
   readonly derived: boolean
 }
 
-const none: Surroundings = { deadline: undefined, frame: undefined, derived: false }
+export const none: Surroundings = { deadline: undefined, frame: undefined, derived: false }
 
-export const Ambient: Context.Reference<Surroundings> = /* @__PURE__ */ Context.Reference("@reprise/core/internal/Ambient", {
-  defaultValue: () => none
-})
+export const Ambient: Context.Reference<Surroundings> = /* @__PURE__ */ Context.Reference(
+  "@reprise/core/internal/Ambient",
+  { defaultValue: () => none }
+)
 
 /** An effect in other surroundings; the function is given the present ones each time that it runs. */
 export const update = <A, E, R>(
@@ -39,10 +66,3 @@ export const update = <A, E, R>(
     const next = f(present)
     return next === present ? context : Context.add(context, Ambient, next)
   })
-
-/** The executions that all the layers together may come to. */
-export const total = (frame: Frame | undefined): number => {
-  let product = 1
-  for (let at = frame; at !== undefined; at = at.outer) product *= at.attempts
-  return product
-}

@@ -10,7 +10,18 @@ const time = Schema.DurationFromMillis
 const reason = () =>
   Schema.Union([
     Schema.Struct({
-      _tag: Schema.Literals(["Attempts", "End", "Elapsed", "Deadline", "Budget", "SwitchedOff", "Unsafe", "Pushback", "Layer"])
+      _tag: Schema.Literals([
+        "Attempts",
+        "End",
+        "Elapsed",
+        "Deadline",
+        "Budget",
+        "SwitchedOff",
+        "Unsafe",
+        "Pushback",
+        "Layer",
+        "Collapsed"
+      ])
     }),
     Schema.Struct({
       _tag: Schema.Literal("RetryAfterTooLong"),

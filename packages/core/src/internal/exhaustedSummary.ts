@@ -3,17 +3,7 @@ import * as Duration from "effect/Duration"
 import type { Failed, Fields, Reason } from "../RetryExhausted.ts"
 import * as causeChain from "./causeChain.ts"
 import { spell } from "./notation/duration.ts"
-
-const longestText = 200
-
-const controls = /\p{Cc}/gu
-
-/** One line, of bounded length, without half a character at its end. */
-const cut = (text: string): string => {
-  const line = text.length > longestText ? `${text.slice(0, longestText).replace(/[\uD800-\uDBFF]$/, "")}…` : text
-  // Line breaks would forge lines of a log, and control characters its colours.
-  return line.replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ").replace(controls, "")
-}
+import { oneLine } from "./oneLine.ts"
 
 const textOf = (error: object, key: string): string => {
   const value = causeChain.get(error, key)
@@ -23,10 +13,10 @@ const textOf = (error: object, key: string): string => {
 /** An error in one line: what kind it is and what it says. It may be anything, also something that throws when read. */
 const errorLine = (error: unknown): string => {
   if (typeof error === "function") return "a function"
-  if (!causeChain.isObject(error)) return cut(String(error))
+  if (!causeChain.isObject(error)) return oneLine(String(error))
   const kind = textOf(error, "_tag") || textOf(error, "name") || "an error"
   const message = textOf(error, "message") || textOf(error, "code")
-  return cut(message === "" ? kind : `${kind}: ${message}`)
+  return oneLine(message === "" ? kind : `${kind}: ${message}`)
 }
 
 /** A duration for people: milliseconds below a second, seconds with two decimals above. */
@@ -48,7 +38,7 @@ const why = (reason: Reason): string => {
     case "Deadline":
       return "the caller's deadline is too near"
     case "Budget":
-      return "the retry budget is empty"
+      return "the retry budget says no"
     case "SwitchedOff":
       return "retries are switched off"
     case "Unsafe":
@@ -59,13 +49,15 @@ const why = (reason: Reason): string => {
       return `told to wait ${rounded(reason.hint)}, at most ${rounded(reason.max)} allowed`
     case "Layer":
       return "a retry inside was exhausted already"
+    case "Collapsed":
+      return "left to the retries around it"
   }
 }
 
 /** What gave up, after how much, and on what. */
 export const sentence = (fields: Fields): string => {
   const { attempts, elapsed, lastError, operation, reason } = fields
-  return `${cut(operation ?? "") || "An operation"} gave up after ${times(attempts, "attempt")} in ${
+  return `${oneLine(operation ?? "") || "An operation"} gave up after ${times(attempts, "attempt")} in ${
     rounded(elapsed)
   } ` +
     `(${why(reason)}). Last error: ${errorLine(lastError)}`

@@ -41,24 +41,29 @@ const together = (error: object): ReadonlyArray<unknown> => {
   return Array.isArray(list) ? list.slice(0, longestList) : []
 }
 
+/** Whether it is the failure that a run inside left to the run around it, where layers collapse. */
+const isCollapsed = (exhausted: unknown): boolean => {
+  const reason = causeChain.isObject(exhausted) ? causeChain.get(exhausted, "reason") : undefined
+  return causeChain.isObject(reason) && causeChain.get(reason, "_tag") === "Collapsed"
+}
+
+/** Exhausted, and not left to the run around it, which judges it also under another error. */
+const isFinal = (error: unknown): boolean => isExhausted(error) && !isCollapsed(error)
+
 const found = (inner: object): true | undefined =>
-  isExhausted(inner) || together(inner).some((error) => causeChain.find(error, member) === true)
+  isFinal(inner) || together(inner).some((error) => causeChain.find(error, member) === true)
     ? true
     : undefined
 
-const member = (inner: object): true | undefined => isExhausted(inner) ? true : undefined
+const member = (inner: object): true | undefined => isFinal(inner) ? true : undefined
+
+/** Whether an error ends the run around: a run inside is exhausted, or hides in what it was mapped to. */
+export const endsOuter = (error: unknown): boolean => isFinal(error) || hidesExhausted(error)
 
 /** Whether an error was made from a `RetryExhausted`, among its causes or among the errors that it stands for. */
 export const hidesExhausted = (error: unknown): boolean =>
   causeChain.isObject(error) && wraps(error) && causeChain.find(error, found) === true
 
-/** The exhaustions by which runs inside gave their failure to the run around them, where layers collapse. */
-const given = /* @__PURE__ */ new WeakSet<object>()
-
-export const handOver = (exhausted: object): void => {
-  given.add(exhausted)
-}
-
-/** The error that a run inside handed over, or the value itself. */
+/** The error that a run inside left to this one, or the value itself. */
 export const handedOver = (error: unknown): unknown =>
-  causeChain.isObject(error) && given.has(error) ? causeChain.get(error, "lastError") : error
+  causeChain.isObject(error) && isExhausted(error) && isCollapsed(error) ? causeChain.get(error, "lastError") : error

@@ -1,11 +1,11 @@
 /** Rule R8: what is done about a run that stands inside another. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type * as Fiber from "effect/Fiber"
-import { NestedRetry } from "../NestedRetry.ts"
-import { type Frame, total } from "./ambient.ts"
+import { type Fields, NestedRetry } from "../NestedRetry.ts"
+import type { Frame } from "./ambient.ts"
 import { format } from "./notation/format.ts"
-import type { AnyEffect, Settings } from "./run/settings.ts"
+import { oneLine } from "./oneLine.ts"
+import type { Settings } from "./run/settings.ts"
 
 /** What to do about a run inside another that can retry as well; see `RetryLayers.Mode`. */
 export type Mode = "allow" | "collapse" | "fail"
@@ -15,11 +15,19 @@ export const Mode: Context.Reference<Mode> = /* @__PURE__ */ Context.Reference("
 })
 
 /** A run without a name is known by its policy. */
-export const nameOf = ({ name, policy }: Settings): string => name ?? format(policy.spec)
+export const nameOf = (settings: Settings): string =>
+  settings.label ??= oneLine(settings.name ?? format(settings.policy.spec))
+
+/** Whether a run hands its failures to the run around it. One with a key of its own keeps it, and retries itself. */
+export const collapses = (
+  { keyed, most }: Settings,
+  outside: Context.Context<never>,
+  frame: Frame | undefined
+): boolean => most > 1 && !keyed && frame?.handing === true && Context.get(outside, Mode) === "collapse"
 
 /** The pairs that were warned of. Bounded: names may be made up as the program goes. */
 const pairs = /* @__PURE__ */ new Set<string>()
-const mostPairs = 1000
+const mostPairs = 200
 
 const isNew = (pair: string): boolean => {
   if (pairs.has(pair) || pairs.size >= mostPairs) return false
@@ -27,37 +35,32 @@ const isNew = (pair: string): boolean => {
   return true
 }
 
-const retrying = (frame: Frame | undefined): Frame | undefined => {
-  let at = frame
+/** The nearest layer that can retry. */
+const retrying = (frame: Frame): Frame | undefined => {
+  let at: Frame | undefined = frame
   while (at !== undefined && at.attempts === 1) at = at.outer
   return at
 }
 
-const isInside = (frame: Frame | undefined): boolean => {
-  for (let at = retrying(frame); at !== undefined; at = retrying(at.outer)) if (at.ours) return true
-  return false
-}
-
-export const nested = (
-  fiber: Fiber.Fiber<unknown, unknown>,
+/** What comes before a run that can retry, inside of a layer: a warning, or its end. Mostly nothing. */
+export const objection = (
   settings: Settings,
   frame: Frame,
-  begin: (collapsed: boolean) => AnyEffect
-): AnyEffect => {
+  outside: Context.Context<never>
+): Effect.Effect<void> | undefined => {
+  const mode = Context.get(outside, Mode)
+  // The same frame has been objected to.
+  if (mode === "allow" && settings.warned === frame) return undefined
   const outer = retrying(frame)
-  if (outer === undefined) return begin(false)
-  const mode = fiber.getRef(Mode)
-  const inner = nameOf(settings)
-  const executions = total(frame) * settings.most
-  if (mode === "fail") return Effect.die(new NestedRetry({ outer: outer.name(), inner, executions }))
-  // A declared layer is not here to be handed anything.
-  if (mode === "collapse" && isInside(frame)) return begin(true)
-  const around = outer.name()
-  if (!isNew(`${around}\n${inner}`)) return begin(false)
-  return Effect.flatMap(Effect.logWarning(warning(around, inner, executions)), () => begin(false))
+  if (outer === undefined) return undefined
+  const executions = frame.total * settings.most
+  const names = { outer: outer.name(), inner: nameOf(settings), executions }
+  if (mode === "fail") return frame.handing ? Effect.die(new NestedRetry(names)) : undefined
+  settings.warned = frame
+  return isNew(`${names.outer}\n${names.inner}`) ? Effect.logWarning(warning(names)) : undefined
 }
 
-const warning = (outer: string, inner: string, executions: number): string => {
+const warning = ({ executions, inner, outer }: Fields): string => {
   const most = executions === Infinity ? "any number of" : `up to ${executions}`
   return `Retries inside retries: "${inner}" retries inside "${outer}", which retries too, so one call may be executed ${most} times. Keep one of the two, or see RetryLayers.Mode.`
 }

@@ -14,7 +14,7 @@ export const isOff = (found: Found): boolean => settingOf(found)?.off === true
 
 /** Who pays for a retry, as the switch stands now. */
 export const payerOf = (run: Run): Meter | undefined => {
-  const { found: { meter } } = run
+  const { found: { site: { meter } } } = run
   const switched = settingOf(run.found)
   run.switched = switched?.meter
   if (switched?.meter === undefined) return meter
@@ -29,7 +29,7 @@ export const isLowered = (run: Run): boolean => {
 
 /** An attempt failed in a way that is worth a retry, whether or not there will be one. */
 export const failed = (run: Run, error: unknown): void => {
-  const failure = run.found.meter?.failure
+  const failure = run.found.site.meter?.failure
   if (failure !== undefined && !isRefused(error)) failure(monotonic(run))
 }
 
@@ -74,9 +74,21 @@ export const start = (run: Run): number => {
   const { payer, withdrawal } = run
   if (payer === undefined || withdrawal === undefined || run.started) return 0
   const more = payer.start(monotonic(run), withdrawal)
-  if (more === 0) run.started = true
+  if (more === 0) {
+    run.started = true
+    run.spent = withdrawal
+    run.spentBy = payer
+  }
   // Clocks count whole milliseconds: one that came back a fraction too early would be sent away for ever.
   return Math.ceil(more)
+}
+
+/** The outcome of a retry that had started is known. */
+export const settle = (run: Run): void => {
+  const { payer, started, withdrawal } = run
+  if (withdrawal === undefined || !started) return
+  payer?.settle?.(withdrawal)
+  run.withdrawal = undefined
 }
 
 /** Gives back what was withdrawn for a retry that has not started. */

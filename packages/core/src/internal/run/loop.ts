@@ -8,7 +8,7 @@ import * as Random from "effect/Random"
 import type { Attempt as AttemptInfo } from "../../Retry.ts"
 import type { ReasonTag } from "../../RetryExhausted.ts"
 import * as Stepper from "../../Stepper.ts"
-import { handedOver, handOver, hidesExhausted, isExhausted } from "../layer.ts"
+import { endsOuter, handedOver } from "../layer.ts"
 import * as names from "../observe/names.ts"
 import { isUnclassified } from "../transience/unclassified.ts"
 import { predicates } from "../policy.ts"
@@ -27,8 +27,7 @@ const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined
   return reasons[0] as Cause.Fail<unknown> | undefined // The loop has just shown that it is one.
 }
 
-const isExhaustion = (reason: Cause.Reason<unknown>): boolean =>
-  reason._tag === "Fail" && (isExhausted(reason.error) || hidesExhausted(reason.error))
+const isExhaustion = (reason: Cause.Reason<unknown>): boolean => reason._tag === "Fail" && endsOuter(reason.error)
 
 /** What was told first, then the rest. */
 const after = (told: ReturnType<typeof watch.tell>, next: () => AnyEffect): AnyEffect =>
@@ -101,10 +100,11 @@ const interrupted = (
   { fiber, watch: watching }: Found,
   exit: Exit.Failure<unknown, unknown>,
   attempt: number,
-  elapsed: number
+  elapsed: number,
+  first = false
 ): ReturnType<typeof watch.tell> =>
   watching !== undefined && Cause.hasInterruptsOnly(exit.cause)
-    ? watch.tell(watching, fiber, watch.about("Interrupted", watching, attempt, elapsed))
+    ? watch.tell(watching, fiber, watch.about("Interrupted", watching, attempt, elapsed), first)
     : undefined
 
 /** The wait itself, told to those who watch. */
@@ -163,9 +163,23 @@ const repaid = (run: Run): AnyEffect => {
   )
 }
 
+/** What the run around is to retry: paid for here, unless it pays from the same budget. */
+const handOver = (run: Run, error: unknown): AnyEffect => {
+  const { counted } = run.found.site
+  const payer = counted ? undefined : budgeted.payerOf(run)
+  if (payer === undefined) return stop(run, error, "Collapsed")
+  return budgeted.withdraw(run, payer, error, (yes) => {
+    remember(run, error, undefined)
+    if (yes === false) return denied(run, error)
+    budgeted.start(run)
+    return giveUp(run, "Collapsed")
+  })
+}
+
 /** The budget's word, then `onRetry` and the wait, then the retry. */
 const granted = (run: Run, error: unknown, delay: number): AnyEffect => {
   const { found } = run
+  if (found.site.collapsed) return handOver(run, error)
   const payer = budgeted.payerOf(run)
   if (payer === undefined && found.watch === undefined) {
     return Effect.flatMap(announced(run, error, delay), () => wake(run))
@@ -218,7 +232,6 @@ const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEff
   }
   run.lastCause = cause
   if (decision >= 0) {
-    if (run.found.collapsed) return collapse(run, error)
     if (run.elapsed + decision >= deadline) return counted(run, error, "Deadline")
     if (budgeted.isOff(run.found)) return counted(run, error, "SwitchedOff")
     return isRepeatable(run, error) ? asked(run, error, cause, decision) : counted(run, error, "Unsafe")
@@ -232,14 +245,6 @@ const decided = (run: Run, cause: Cause.Cause<unknown>, failed: unknown): AnyEff
 const counted = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
   budgeted.failed(run, error)
   return stop(run, error, tag)
-}
-
-const collapse = (run: Run, error: unknown): AnyEffect => {
-  run.told = true
-  remember(run, error, undefined)
-  const given = exhausted(run, "Layer")
-  handOver(given)
-  return Effect.fail(given)
 }
 
 const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
@@ -289,22 +294,24 @@ const wake = (run: Run): AnyEffect => {
 
 /** What is done when an attempt has ended, whether or not somebody catches what it ended with. */
 const ended = (found: Found, run: Run | undefined) => (exit: Exit.Exit<unknown, unknown>): AnyEffect | undefined => {
-  const meter = run?.payer ?? found.meter
+  const { site: { counted, meter }, watch: watching } = found
   meter?.exit?.()
-  if (run?.withdrawal !== undefined) meter?.settle?.(run.withdrawal)
-  const { watch: watching } = found
+  if (run !== undefined) budgeted.settle(run)
   if (exit._tag === "Failure") {
     if (watching === undefined || run !== undefined) return undefined
     const at = start(found, exit.cause)
-    return interrupted(found, exit, at.attempt, tick(at))
+    return interrupted(found, exit, at.attempt, tick(at), true)
   }
   if (meter?.success === undefined && watching === undefined) return undefined
   const at = run ?? start(found, Cause.empty)
   tick(at)
-  meter?.success?.(monotonic(at), run?.withdrawal)
-  return watching === undefined
-    ? undefined
-    : watch.tell(watching, found.fiber, watch.about("Succeeded", watching, at.attempt, at.elapsed))
+  if (!counted) (at.spentBy ?? meter)?.success?.(monotonic(at), at.spent)
+  return watching === undefined ? undefined : watch.tell(
+    watching,
+    found.fiber,
+    watch.about("Succeeded", watching, at.attempt, at.elapsed),
+    run === undefined
+  )
 }
 
 /** One attempt in its context. `run` is `undefined` in the first. */
@@ -314,17 +321,17 @@ const attempt = (
   context: Context.Context<never>,
   elapsed: number
 ): AnyEffect => {
-  const { meter, operation, owner, settings, watch: watching } = found
+  const { operation, owner, settings, site: { counted, meter }, watch: watching } = found
   let self = owner === undefined ? operation : limited(operation, owner, found.deadline - elapsed)
   if (settings.attemptSpans) {
     self = Effect.withSpan(self, settings.name ?? "attempt", { attributes: { [names.attempt]: run?.attempt ?? 1 } })
   }
   // It holds all that the context around has.
   self = Effect.updateContext(self, () => context as Context.Context<unknown>)
-  const watched = run === undefined
-    ? meter?.success !== undefined || settings.onEvent !== undefined ||
-      (watching !== undefined && watch.wantsFirst(watching.observers))
-    : run.withdrawal !== undefined || watching !== undefined
+  const watched = (meter?.success !== undefined && !counted) || settings.onEvent !== undefined ||
+    (run === undefined
+      ? watching !== undefined && watch.wantsFirst(watching.observers)
+      : run.withdrawal !== undefined || run.spent !== undefined || watching !== undefined)
   const entered = meter?.enter !== undefined
   if (!watched && !entered) return self
   return Effect.onExitPrimitive(
@@ -339,7 +346,7 @@ export const failedFirst = (found: Found, cause: Cause.Cause<unknown>): AnyEffec
   // Told when the attempt ended.
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
   const run = start(found, cause)
-  if (found.watch === undefined && found.meter === undefined && found.site.control === undefined) {
+  if (found.watch === undefined && found.site.meter === undefined && found.site.control === undefined) {
     return decide(run, cause)
   }
   return Effect.onExitPrimitive(Effect.suspend(() => decide(run, cause)), (exit) => closed(run, exit))
@@ -349,7 +356,7 @@ const closed = (run: Run, exit: Exit.Exit<unknown, unknown>): ReturnType<typeof 
   if (exit._tag === "Success") return undefined
   tick(run)
   budgeted.release(run)
-  if (run.withdrawal !== undefined) run.payer?.settle?.(run.withdrawal)
+  budgeted.settle(run)
   const { found } = run
   const { watch: watching } = found
   if (watching === undefined || run.told) return undefined

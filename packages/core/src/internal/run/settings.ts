@@ -4,8 +4,9 @@ import type { RetryEvent as Granted } from "../../Retry.ts"
 import type { RetryBudget } from "../../RetryBudget.ts"
 import type { RetryEvent } from "../../RetryEvents.ts"
 import type * as Stepper from "../../Stepper.ts"
+import type { Frame } from "../ambient.ts"
 import type { Any } from "../policy.ts"
-import type { Site } from "./site.ts"
+import type { Inside, Site } from "./site.ts"
 
 export type AnyEffect = Effect.Effect<unknown, unknown, unknown>
 
@@ -28,6 +29,17 @@ export interface Settings {
   readonly onEvent: ((event: RetryEvent) => Effect.Effect<void, never, unknown>) | undefined
   /** The most executions of the policy; read when a run stands inside another. */
   readonly most: number
-  /** That of the last run. */
-  site: Site | undefined
+  /** Each run has an idempotency key of its own. */
+  readonly keyed: boolean
+  /** The name, or the policy, in one line; filled when it is asked for. */
+  label: string | undefined
+  /** The layer in which the run was last warned of. */
+  warned: Frame | undefined
+  /** What is inside of the last surroundings. */
+  inside: Inside | undefined
+  /** The site of a fibre that runs it again and again. */
+  site: WeakRef<Site> | undefined
+  /** The fibre of the last run, and how many runs in a row were in it. */
+  fiber: number
+  repeated: number
 }

@@ -27,10 +27,7 @@ export interface Found {
   readonly startedAt: bigint
   /** Milliseconds after the start at which the caller's deadline is; `Infinity` without one. */
   readonly deadline: number
-  readonly meter: Meter | undefined
   readonly watch: Watch | undefined
-  /** The run hands its failures to the run around it instead of trying again. */
-  readonly collapsed: boolean
 }
 
 /** A run after its first failure; the success path makes none. It is the `Failure` that the stepper reads. */
@@ -53,6 +50,9 @@ export interface Run extends Stepper.Failure {
   /** The budget of the switch that was asked; one that is there since has not been. */
   switched: Meter | undefined
   started: boolean
+  /** The last withdrawal whose retry has started, and who was paid: a success gives it back where a budget does so. */
+  spent: Withdrawal | undefined
+  spentBy: Meter | undefined
   taken: number
   /** An end was told. */
   told: boolean
@@ -74,6 +74,8 @@ export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
   payer: undefined,
   switched: undefined,
   started: false,
+  spent: undefined,
+  spentBy: undefined,
   taken: 0,
   told: false,
   ceiling: Infinity

@@ -1,8 +1,9 @@
 /** Telling those who watch a run what happens in it. */
 import * as Duration from "effect/Duration"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { RetryEvent } from "../../RetryEvents.ts"
+import { oneLine } from "../oneLine.ts"
 import type { Observer } from "../observe/observer.ts"
 import { called } from "./called.ts"
 import type { Settings } from "./settings.ts"
@@ -14,11 +15,29 @@ export interface Watch {
 
 type Told = Effect.Effect<void, never, unknown> | undefined
 
-/** Observers are told at once; the caller's `onEvent` is an effect, to be run before the run goes on. */
-export const tell = ({ observers, settings }: Watch, fiber: Fiber.Fiber<unknown, unknown>, event: RetryEvent): Told => {
-  for (const observer of observers) observer.event(event, fiber)
+/**
+ * Observers are told at once, of the end of a run without a failure (`first`) those that want it. The caller's `onEvent`
+ * is an effect, to be run before the run goes on; what goes wrong in it is not the run's.
+ */
+export const tell = (
+  { observers, settings }: Watch,
+  fiber: Fiber.Fiber<unknown, unknown>,
+  event: RetryEvent,
+  first = false
+): Told => {
+  for (const observer of observers) if (!first || observer.wantsFirstSuccess()) observer.event(event, fiber)
   const { onEvent } = settings
-  return onEvent === undefined ? undefined : called("onEvent", settings.name, () => onEvent(event))
+  if (onEvent === undefined) return undefined
+  return Effect.catchDefect(
+    Effect.suspend(() => called("onEvent", settings.name, () => onEvent(event))),
+    // What a defect says may be a secret; what kind it is helps to find it.
+    (defect) =>
+      Effect.logWarning(
+        `The option "onEvent" of ${oneLine(settings.name ?? "a run")} failed: ${
+          defect instanceof Error ? oneLine(defect.name) : typeof defect
+        }`
+      )
+  )
 }
 
 type Kind = RetryEvent["_tag"]

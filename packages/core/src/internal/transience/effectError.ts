@@ -2,7 +2,7 @@
  * Effect's own errors, known by what marks them: a type id, a tag with a field that only they have, `isRetryable`.
  */
 import * as Cause from "effect/Cause"
-import { find, get, isObject } from "../causeChain.ts"
+import { get, isObject } from "../causeChain.ts"
 import { readStatus } from "./codes.ts"
 import { type Decision, decision } from "./decision.ts"
 import { lookup, type Outcome, shed, terminal, terminalMaybe, transient, transientMaybe } from "./outcomes.ts"
@@ -55,15 +55,17 @@ const outcomeOf = (error: object, tag: unknown, retryable: boolean): Outcome => 
 }
 
 /** Whether one of Effect's circuit breakers or rate limiters refused the call, so that it reached nobody. */
-export const isRefused = (error: unknown): boolean => find(error, refused) === true
+export const isRefused = (error: unknown): boolean =>
+  isObject(error) && (refused(error) || refused(get(error, "reason")))
 
-const refused = (error: object): true | undefined => {
+const refused = (error: unknown): boolean => {
+  if (!isObject(error)) return false
   switch (get(error, "_tag")) {
     case "CircuitOpen":
     case "CircuitHalfOpen":
-      return get(error, "key") !== undefined || undefined
+      return get(error, "key") !== undefined
     case "RateLimitExceeded":
-      return get(error, "limit") !== undefined || undefined
+      return get(error, "limit") !== undefined
   }
-  return undefined
+  return false
 }

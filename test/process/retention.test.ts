@@ -1,0 +1,13 @@
+// A context holds all that a request has: what outlives the request must not hold the context.
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { expect, it } from "vitest"
+
+it("a configuration keeps nothing of the requests that it ran in, one run or a loop of them", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    "--expose-gc",
+    join(import.meta.dirname, "retentionChild.ts")
+  ])
+  expect(JSON.parse(stdout)).toEqual([false, false])
+})
