@@ -11,11 +11,13 @@ const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
   "success": async () => (await import("./success.ts")).success,
   "guards": async () => (await import("./guards.ts")).guards,
   "budget": async () => (await import("./budget.ts")).budget,
+  "redis": async () => (await import("./redis.ts")).redis,
   "one-retry": async () => (await import("./oneRetry.ts")).oneRetry,
   "heap": async () => (await import("./heap.ts")).heap,
   "reading": async () => (await import("./reading.ts")).reading,
   "stepper": async () => (await import("./stepper.ts")).stepper,
   "size": async () => (await import("./size.ts")).size,
+  "sql": async () => (await import("./sql.ts")).sql,
   "sqlite": async () => (await import("./sqlite.ts")).sqlite,
   "timelines": async () => (await import("./timelines.ts")).timelines
 }

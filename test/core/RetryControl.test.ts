@@ -55,6 +55,23 @@ describe("RetryControl.parse", () => {
     ],
     ["{\"origins\":{\"https://A.b\":{}}}", "The key origins[\"https://A.b\"] must be an origin such as…"],
     ["{\"by\":\"a\\nb\"}", "by must be a line of at most 256 characters, got \"a\\nb\""],
+    ...["2028", "2029", "202e", "2066", "2069", "0085"].map((code) => [
+      `{"by":"a\\u${code}b"}`,
+      `by must be a line of at most 256 characters, got "a\\u${code}b"`
+    ]),
+    [
+      "{\"operations\":{\"a\\u202eb\":{}}}",
+      "The key operations[\"a\\u202eb\"] must be a name of 1 to 256 characters, got…"
+    ],
+    ["{\"a\\nb\":1}", "The key \"a\\nb\" must be one of…"],
+    ["{\"retries\":\"off\",\"retries\":\"on\"}", "The key retries must be given once, not twice, got \"retries\""],
+    ["{\"retries\":\"off\",\"r\\u0065tries\":\"on\"}", "The key retries must be given once…"],
+    [
+      "{\"operations\":{\"a\":{\"retries\":\"on\" , \"retries\" :\"off\"}}}",
+      "The key operations[\"a\"].retries must be given once…"
+    ],
+    ["{\"origins\":{\"a\":{},\"b\":{},\"a\":{}}}", "The key origins[\"a\"] must be given once, not twice, got \"a\""],
+    ["{\"operations\":[{\"a\":[]}],\"operations\":{}}", "The key operations must be given once…"],
     ["{\"why\":5}", "why must be a line of at most 256 characters, got 5"],
     ["[]", "The state must be a JSON object, got a list"],
     ["null", "The state must be a JSON object, got null"],
@@ -66,12 +83,40 @@ describe("RetryControl.parse", () => {
     ["{\"retries\":\"off\",}", "Line 1, column 18 must be JSON, got \"}\""],
     ["{\"a\":[1,{}],\"b\" 2}", "Line 1, column 17 must be JSON, got \"2\""],
     ["{}{}", "Line 1, column 3 must be JSON, got \"{\""],
+    ["\uFEFF{}", "Line 1, column 1 must be JSON, got \"\\ufeff\""],
     ["{'retries':'off'}", "Line 1, column 2 must be JSON, got \"'\""]
   ])("refuses %s", (text, message) => {
     const { message: said } = refused(text)
     // An ellipsis stands for anything.
     const parts = message.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
     expect(said).toMatch(new RegExp(`^${parts.join(".*")}$`))
+  })
+
+  it("takes the same key in two objects, and what is in a text, for no duplicate", () => {
+    const state = {
+      operations: { "ratio\":\"": { ratio: 1 }, "{": { ratio: 1 }, retries: {} },
+      origins: { retries: { ratio: 1 } },
+      retries: "on",
+      ratio: 1,
+      why: "{\"retries\":\"off\",\"retries\":\\"
+    } as const
+    expect(RetryControl.parse(JSON.stringify(state, undefined, 2))).toEqual(Result.succeed(state))
+  })
+
+  it("finds a duplicate in the longest text at once", () => {
+    const shadowed = [
+      `${"[".repeat(30_000)}${"]".repeat(30_000)}`,
+      `"${"\\\"".repeat(30_000)}"`,
+      `{"x":`.repeat(10_000) + "1" + "}".repeat(10_000)
+    ]
+    const begun = performance.now()
+    for (const value of shadowed) {
+      const { message } = refused(`{"why":${value},"why":"a"}`)
+      expect(message).toBe("The key why must be given once, not twice, got \"why\"")
+    }
+    const entries = Array.from({ length: 4000 }, (_, n) => `"n${n}":{}`).join()
+    expect(Result.isSuccess(RetryControl.parse(`{"operations":{${entries}}}`))).toBe(true)
+    expect(performance.now() - begun).toBeLessThan(1000)
   })
 
   it("finds a place in every text that JSON refuses", () => {
@@ -101,6 +146,7 @@ describe("RetryControl.parse", () => {
     expect(refused(text).message).not.toContain("secret")
     expect(refused(`{"why":"secret" secret-and-much-more-of-it}`).message.length).toBeLessThan(80)
     expect(refused(JSON.stringify({ by: "x".repeat(1000) })).message.length).toBeLessThan(120)
+    expect(refused(JSON.stringify({ ["x".repeat(1000)]: 1 })).message.length).toBeLessThan(200)
   })
 
   it("refuses a text of more than 65,536 characters unread", () => {
@@ -322,8 +368,53 @@ describe("several switches", () => {
 
   it("are none by default", () => {
     expect(Context.get(Context.empty(), RetryControl.Current)).toBeUndefined()
-    expect(Effect.runSync(Effect.provide(RetryControl.Current, RetryControl.layer(off)))).toBe(off)
+    const control = Effect.runSync(Effect.provide(RetryControl.Current, RetryControl.layer(off)))
+    expect(control?.setting("pay", undefined)).toBe(off.setting("pay", undefined))
   })
+
+  it.each([[[off, none]], [[none, off]], [[off, ratio]], [[ratio, off]]])(
+    "meet as layers side by side, in any order",
+    ([one, other]) => {
+      const [left, right] = [RetryControl.layer(one!), RetryControl.layer(other!)]
+      const setting = Effect.map(RetryControl.Current, (_) => _?.setting("pay", undefined))
+      for (const layer of [Layer.merge(left, right), Layer.mergeAll(left, Layer.empty, right)]) {
+        expect(Effect.runSync(Effect.provide(setting, layer))?.off).toBe(true)
+      }
+      expect(Effect.runSync(Effect.provide(setting, [left, right]))?.off).toBe(true)
+    }
+  )
+
+  it.effect("meet where one is built later, and beside one that stands around both", () =>
+    Effect.gen(function* () {
+      const late = Layer.unwrap(Effect.as(Effect.yieldNow, RetryControl.layer(off)))
+      const control = yield* RetryControl.Current.pipe(
+        Effect.provide(Layer.mergeAll(late, RetryControl.layer(none)).pipe(Layer.provide(RetryControl.layer(ratio))))
+      )
+      expect(control?.setting("pay", undefined)?.off).toBe(true)
+      expect(control?.setting(undefined, undefined)).toBe(ratio.setting(undefined, undefined))
+    }))
+
+  it.effect("meet nobody else's, before or after", () =>
+    Effect.gen(function* () {
+      const isOff = Effect.map(RetryControl.Current, (_) => _?.setting("pay", undefined)?.off === true)
+      const memoMap = yield* Layer.makeMemoMap
+      const build = (layer: Layer.Layer<never>) =>
+        Effect.scoped(Effect.flatMap(Effect.scope, (scope) =>
+          Effect.map(
+            Layer.buildWithMemoMap(layer, memoMap, scope),
+            (context) => Context.get(context, RetryControl.Current)
+          )))
+      const gone = yield* build(RetryControl.layer(off))
+      const next = yield* build(RetryControl.layer(none))
+      expect(next?.setting("pay", undefined)).toBeUndefined()
+      // A run that outlives its layer is not switched on again.
+      expect(gone?.setting("pay", undefined)?.off).toBe(true)
+      const siblings = [RetryControl.layer(off), RetryControl.layer(none)].map((layer) => Effect.provide(isOff, layer))
+      expect(yield* Effect.all(siblings, { concurrency: 2 })).toEqual([true, false])
+      expect(yield* Effect.all(siblings, { concurrency: 2 }).pipe(Effect.provide(RetryControl.layer(none)))).toEqual(
+        [true, false]
+      )
+    }))
 })
 
 describe("RetryControl.layerRedis and publish", () => {

@@ -63,10 +63,31 @@ describe("RetryLog: retries", () => {
     logging((lines) =>
       Effect.gen(function* () {
         const observer = yield* RetryLog.observer
-        for (const code of ["token 123", { token: 123 }, 503, "40001"]) {
-          yield* tell(observer, events.scheduled("charge", { error: { _tag: "Busy", code } }))
+        const codeOf = (code: unknown) =>
+          Effect.map(
+            tell(observer, events.scheduled("charge", { error: { _tag: "Busy", code } })),
+            () => lines.at(-1)?.annotations["error.code"]
+          )
+        for (const code of [503, -104, 99_999, "40001", "08P01", "ECONNRESET", "0x80070005"]) {
+          expect(yield* codeOf(code)).toBe(String(code))
         }
-        expect(lines.map((_) => _.annotations["error.code"])).toEqual([undefined, undefined, "503", "40001"])
+        const others = [4111111111111111, "4111111111111111", "4111-1111-1111-1111", 100_000, 1.5, NaN, Infinity, 1e21]
+        for (const code of ["token 123", { token: 123 }, ...others]) expect(yield* codeOf(code)).toBeUndefined()
+      })
+    ))
+
+  it.effect("shows no name that may be more than a name", () =>
+    logging((lines) =>
+      Effect.gen(function* () {
+        const observer = yield* RetryLog.observer
+        const typeOf = (name: string) =>
+          Effect.map(
+            tell(observer, events.scheduled("charge", { error: Object.assign(new Error("busy"), { name }) })),
+            () => lines.at(-1)?.annotations["error.type"]
+          )
+        for (const name of ["AbortError", "Throttling_1"]) expect(yield* typeOf(name)).toBe(name)
+        const others = ["ana@example.com", "4111111111111111", "/home/ana", "card 4111", "a:b", "x".repeat(65)]
+        for (const name of others) expect(yield* typeOf(name)).toBe("_OTHER")
       })
     ))
 
@@ -243,7 +264,10 @@ describe("RetryLog: errors that nothing classifies", () => {
     logging((lines) =>
       Effect.gen(function* () {
         const observer = yield* RetryLog.observer
-        for (let i = 0; i < 300; i++) yield* tell(observer, events.terminal("charge", { _tag: `Kind${i}` }))
+        for (let i = 0; i < 150; i++) yield* tell(observer, events.terminal("charge", { _tag: `Kind${i}` }))
+        for (let i = 0; i < 150; i++) {
+          yield* tell(observer, events.terminal("charge", Object.assign(new Error("busy"), { name: `Name${i}` })))
+        }
         expect(lines).toHaveLength(101)
         expect(lines[100]?.message).toContain("too many types to name each")
       })

@@ -88,7 +88,9 @@ export interface Keyed extends RetryBudget {
  */
 export interface WaitingOptions {
   /**
-   * How many retries may be granted and wait to start; more are denied. An integer of at least 1. Default: 1000.
+   * How many retries may be granted and wait to start; more are denied. An integer of at least 1. Default: 1000. It
+   * bounds what was paid for: a retry of a call that an open circuit or a rate limiter refused takes nothing, neither
+   * from the balance nor a place here, and any number of them may wait.
    */
   readonly maxWaiting?: number | undefined
 }
@@ -106,8 +108,9 @@ export interface RatioOptions extends WaitingOptions {
   /** After how long requests and retries are forgotten. From 1 to 60 seconds. Default: 10 seconds. */
   readonly window?: Duration.Input | undefined
   /**
-   * The share of the balance that one run may take, asked at its first retry; one retry is always allowed, and 1 is no
-   * limit. From 0 to 1. Default: 0.2.
+   * The share of the balance that one run may take, asked at its first retry; 1 is no limit. One retry is always allowed,
+   * where there is one, and two by {@link make} and {@link layerRedis}, whose quiet process holds three at most. From 0
+   * to 1. Default: 0.2, as Finagle has it.
    */
   readonly perOperation?: number | undefined
 }
@@ -210,7 +213,10 @@ const fromSettings = (settings: topUpMeter.Options): RetryBudget =>
  * time, by up to one retry late, so that processes that start together do not retry together.
  *
  * Retries also start at a bounded pace, whatever they waited for: in a second a quarter more than its requests and
- * `minPerSecond` pay for, and one at least. The others wait longer.
+ * `minPerSecond` pay for, and one at least. The others wait longer than their policy says. Where many wait for one date
+ * and the traffic stops, much longer: of 700 calls that fail at once, with a wait of 2 seconds and no requests after
+ * them, 70 are retried, half of them within 41 seconds and the last after 84. `Policy.within` or a `Deadline` bounds it: a
+ * run whose turn comes too late gives up, and gives back what it took.
  *
  * - `ratio`: default 0.1
  * - `minPerSecond`: default 0.3
@@ -233,7 +239,7 @@ export const make = (options: MakeOptions = {}): RetryBudget =>
 /**
  * Finagle's budget as it is published: a retry for every five requests of the last ten seconds, and a hundred beside.
  * Use it to move a service that has it. For a client of many processes, or of little traffic, the hundred are a storm;
- * {@link make} has none. The pace of starts is bounded as there.
+ * {@link make} has none. The pace of starts is bounded as there, and a retry may have to wait for it as long.
  *
  * - `ratio`: default 0.2. Rounded so that it is off by at most 1 %
  * - `minPerSecond`: default 10. It counts for the whole window at once, and comes back as retries leave the window
@@ -337,7 +343,8 @@ export const unlimited: RetryBudget = /* @__PURE__ */ resolve.single(() => unlim
 /**
  * A budget that grants a retry when each of its members does; when one says no, the others get back what they gave.
  * Use it for a client's own budget beside one that all clients share. Its balance is the smallest, and a retry starts
- * when all let it.
+ * when all let it. A budget that is there twice, also in another `all` inside, is asked once; in {@link holding}, it is
+ * not seen, and asked once more.
  *
  * ```ts
  * import { RetryBudget } from "@reprise/core"
@@ -370,6 +377,10 @@ export const all = (budgets: ReadonlyArray<RetryBudget>): RetryBudget => {
  *   take the place of keys that were not used for long, and share a budget where there are none. A budget only makes
  *   room when making it anew gives nobody a retry: one of {@link make} not before its `initial` could have trickled
  *   anew, and never where `initial` is more than trickles in a window; {@link throttle} and {@link quota} when full
+ *
+ * Both functions are called before the first attempt of a run, which no budget holds back: neither ends it. Where `key`
+ * throws or returns no text, and where `make` throws or returns no budget, the run counts as one of `"_OTHER"`; where
+ * `make` throws for that too, it has no retries. The next run asks again. The first time is logged.
  *
  * ```ts
  * import { RetryBudget } from "@reprise/core"
@@ -406,6 +417,8 @@ export interface Holding extends RetryBudget {
   /**
    * Retries start no earlier than so long from now, spread over up to a tenth of it and at most 5 seconds. Of several
    * holds the latest one counts. First attempts are not held.
+   *
+   * @throws `InvalidPolicy` for a duration that is not finite, or negative
    */
   readonly hold: (duration: Duration.Input) => Effect.Effect<void>
 }
@@ -422,19 +435,20 @@ export interface Holding extends RetryBudget {
  * await Effect.runPromise(api.hold("2 seconds"))
  * ```
  *
+ * @throws `InvalidPolicy` for what is no budget
  * @category combinators
  */
 export const holding = (budget: RetryBudget): Holding => {
   if (!isRetryBudget(budget)) {
     throw new InvalidPolicy({ argument: "RetryBudget.holding.budget", value: budget, rule: "a RetryBudget" })
   }
-  const [held, until] = heldBack.make(budget)
+  const [held, hold] = heldBack.make(budget)
   return {
     ...held,
     hold: (duration) => {
       const millis = validate.duration("RetryBudget.hold", duration, 0)
       return Effect.withFiber((fiber) => {
-        until.until = Math.max(until.until, monotonic.now(fiber.getRef(Clock.Clock)) + millis)
+        hold.until = Math.max(hold.until, hold.timeOf(monotonic.now(fiber.getRef(Clock.Clock))) + millis)
         return Effect.void
       })
     }
@@ -462,6 +476,11 @@ export const Current: Context.Reference<RetryBudget | undefined> = resolve.Curre
 
 /**
  * Provides the budget of the context: the one given, or one that {@link make} makes each time the layer is built.
+ *
+ * **Provide it at the root of the program, once.** Provided where a call is made, it is built for each call, and each
+ * build makes a budget of its own, with an `initial` of its own: that is no budget at all, as every call has a retry that
+ * nobody else pays for. The same holds for a layer that is kept in a constant. To give a part of a program a budget,
+ * keep the budget in a constant and not the layer: `RetryBudget.layer(payments)`, or the option `budget` of the run.
  *
  * ```ts
  * import { RetryBudget } from "@reprise/core"

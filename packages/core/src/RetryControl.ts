@@ -28,13 +28,14 @@ import * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
-import * as Layer from "effect/Layer"
+import type * as Layer from "effect/Layer"
 import * as Redis from "effect/persistence/Redis"
 import type * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import { type Control, CurrentControl } from "./internal/control.ts"
 import { followFile } from "./internal/control/file.ts"
 import type { InvalidControl } from "./internal/control/invalid.ts"
+import { layer as layerOf } from "./internal/control/layer.ts"
 import * as memory from "./internal/control/memory.ts"
 import { followRedis } from "./internal/control/redis.ts"
 import * as states from "./internal/control/state.ts"
@@ -69,7 +70,8 @@ export type Entry = states.Entry
  * - `origins`: entries by what is called, such as `"https://api.example.com"`, written as `new URL(…).origin` writes it
  * - `by`, `at`, `why`: who, when and why, for the log: a line of at most 256 characters each
  *
- * A name has 1 to 256 characters and is not `__proto__`.
+ * A name has 1 to 256 characters and is not `__proto__`. Neither it nor a line has control characters, separators of
+ * lines, or marks that turn the direction of a text: both stand in logs.
  *
  * @category models
  */
@@ -84,7 +86,8 @@ export const State: Schema.Codec<State> = states.schema
 
 /**
  * A text as a state. The text is JSON of at most 65,536 characters. A key that is not known is an error, as a misspelt
- * one would switch nothing and say nothing. It fails with the first place that is wrong, and quotes nothing else.
+ * one would switch nothing and say nothing, and so is one that is there twice, as only the last would hold. It fails
+ * with the first place that is wrong, and quotes nothing else.
  *
  * ```ts
  * import { RetryControl } from "@reprise/core"
@@ -126,29 +129,23 @@ export const make = (initial: State = {}): RetryControl => memory.make(initial)
  *
  * @category combinators
  */
-export const all: (controls: ReadonlyArray<Control>) => Control = memory.all
+export const all = (controls: ReadonlyArray<Control>): Control => memory.all(Array.from(controls))
 
 /**
- * The switch that runs ask; none by default. Every layer here provides it, together with one that stands around it: in
- * `Layer.provide(RetryControl.layerFile(…), RetryControl.layerRedis())` both hold. With `Layer.merge` only one would.
+ * The switch that runs ask; none by default. Every layer here provides it, together with those around it and beside it:
+ * in `Layer.provide(RetryControl.layerFile(…), RetryControl.layerRedis())` both hold, and so they do in `Layer.merge`.
+ * Runtimes that are made with one memo map have the switches of all of them.
  *
  * @category references
  */
 export const Current: Context.Reference<Control | undefined> = CurrentControl
-
-/** A switch together with the one around it. */
-const withOuter = <E, R>(control: Effect.Effect<Control, E, R>) =>
-  Layer.effect(
-    Current,
-    Effect.zipWith(Current, control, (outer, inner) => outer === undefined ? inner : all([outer, inner]))
-  )
 
 /**
  * Provides a switch to the runs inside.
  *
  * @category layers
  */
-export const layer = (control: Control): Layer.Layer<never> => withOuter(Effect.succeed(control))
+export const layer = (control: Control): Layer.Layer<never> => layerOf(Effect.succeed(control))
 
 const leastPoll = 10
 const defaultKey = "reprise:control"
@@ -199,7 +196,7 @@ export const layerFile = (options: FileOptions): Layer.Layer<never, never, FileS
     const control = memory.make({})
     return Effect.as(followFile(control, files, path, millis), control)
   })
-  return withOuter(follow)
+  return layerOf(follow)
 }
 
 /**
@@ -265,7 +262,7 @@ export const layerRedis = (options: RedisOptions = {}): Layer.Layer<never, never
     const control = memory.make({})
     return Effect.as(followRedis(control, redis, key, channel, millis), control)
   })
-  return withOuter(follow)
+  return layerOf(follow)
 }
 
 /**

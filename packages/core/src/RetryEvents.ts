@@ -188,6 +188,8 @@ export const observer: (functions: Functions) => Observer = guarded
  *
  * Layers add to each other, stacked (`Effect.provide` in `Effect.provide`, `Layer.provideMerge`) and side by side
  * (`Layer.mergeAll`). Layers that are built side by side share their observers with everything that is built with them.
+ * So do runtimes that are made with one memo map (`ManagedRuntime.make` with the option `memoMap`), while both live: give
+ * none to a runtime whose runs the others must not see, and it has one of its own.
  *
  * - `mergeWithExisting`: whether the observers of the context stay. Default: `true`. With `false` there are only these,
  *   and none at all where the list is empty: silence for a part of a program

@@ -73,8 +73,9 @@ const unclassified = (context: Context.Context<never>, event: RetryEvents.Termin
  *   for each type of error, with what to write so that it is classified
  *
  * Lines carry annotations: `reprise.operation`, `reprise.attempt` or `reprise.attempts`, `reprise.reason`,
- * `reprise.retry.delay`, `error.type` (the tag, or else the class) and `error.code`. They never carry the message of an
- * error, nor the error: those may hold secrets. They have the annotations, the spans and the loggers of the run.
+ * `reprise.retry.delay`, `error.type` (the tag, or else the name or the class) and `error.code`. A name that
+ * looks like none of a class is `_OTHER`, and a number of more than five digits is no code. They never carry the message
+ * of an error, nor the error: those may hold secrets. They have the annotations, the spans and the loggers of the run.
  *
  * Operations past 200 share one line a second, and error types past 100 one line.
  *

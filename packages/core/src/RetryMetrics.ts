@@ -15,7 +15,8 @@
  * - `reprise.attempt.type` is `original` for the first attempt of a run and `retry` for those after it
  * - `reprise.operation` is the name of the run, `_UNNAMED` where it has none, and `_OTHER` past 200 names
  * - `reprise.reason` is the tag of the reason of a `RetryExhausted`
- * - `error.type` is the tag of the error, or else its class or its code, and `_OTHER` past 100 of them
+ * - `error.type` is the tag of the error, or else its name, its class or its code; `_OTHER` past 100 of them, and where
+ *   a name looks like none of a class, as it may be data
  *
  * Nothing else becomes an attribute: no key, no address, no tenant, no message.
  */

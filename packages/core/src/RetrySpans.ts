@@ -45,7 +45,7 @@ const annotate = (span: Tracer.Span, event: RetryEvents.RetryEvent, fiber: Fiber
  *   attempt leaves the span as it is, and costs nothing
  * - attribute `reprise.reason`: why the run gave up, where it did
  * - event `retry`, when a wait begins: `reprise.attempt` (number of the attempt that failed), `reprise.retry.delay`
- *   (seconds) and `error.type` (the tag of the error, or else its class; never what it says)
+ *   (seconds) and `error.type` (the tag of the error, or else its name or class; never what it says)
  *
  * Of several runs in one span the last to end has the attributes. A run whose own effect has the span, inside the
  * attempts, gets nothing on it: that one is over when the run learns of it.

@@ -5,6 +5,8 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
+import * as VirtualClock from "../VirtualClock.ts"
+import { meterOf, take } from "./meter.ts"
 
 const busy = Effect.fail("busy")
 const policy = Policy.constant("1 second").pipe(Policy.attempts(2))
@@ -70,12 +72,69 @@ describe("RetryBudget.holding", () => {
       expect(yield* RetryBudget.balance(inner)).toBe(3)
     }))
 
+  it.effect("leaves nothing with the others of all when runs end while it is held", () =>
+    Effect.gen(function* () {
+      const [slots, tokens] = [
+        RetryBudget.concurrent(),
+        RetryBudget.make({ initial: 3, window: "60 seconds", minPerSecond: 0 })
+      ]
+      const held = RetryBudget.holding(RetryBudget.unlimited)
+      const budget = RetryBudget.all([slots, tokens, held])
+      for (let i = 0; i < 5; i++) {
+        yield* held.hold("10 seconds")
+        const fiber = yield* Effect.forkChild(Retry.run(busy, policy, { budget }))
+        yield* TestClock.adjust("2 seconds")
+        yield* Fiber.interrupt(fiber)
+      }
+      expect([yield* RetryBudget.balance(slots), yield* RetryBudget.balance(tokens)]).toEqual([3, 3])
+    }))
+
   it.effect("is its budget in all else", () =>
     Effect.gen(function* () {
       const budget = RetryBudget.holding(RetryBudget.quota({ capacity: 1, retryCost: 1 }))
       const exit = yield* Effect.exit(Retry.run(busy, Policy.immediate(5), { budget }))
       expect(reasonOf(exit)).toBe("Budget")
       expect(yield* RetryBudget.balance(budget)).toBe(0)
+    }))
+
+  it.effect("keeps the line of a paced budget in order, inside all too", () =>
+    Effect.gen(function* () {
+      const paced = () => RetryBudget.make({ initial: 20, ratio: 0, minPerSecond: 1, window: "60 seconds" })
+      const startsOf = (budget: RetryBudget.RetryBudget) => {
+        const meter = meterOf(budget)
+        const waiting = Array.from({ length: 6 }, () => ({ token: take(meter, 0)!, at: 0 }))
+        const starts: Array<number> = []
+        for (let now = 0; now < 60_000; now += 10) {
+          for (const one of waiting) {
+            if (one.at > now) continue
+            const wait = meter.start(now, one.token)
+            one.at = wait === 0 ? Infinity : now + wait
+            if (wait === 0) starts.push(now)
+          }
+        }
+        // Long after, nobody waits: one that comes alone starts at once.
+        starts.push(meter.start(120_000, take(meter, 120_000)!))
+        return starts
+      }
+      const plain = startsOf(paced())
+      expect(plain.at(-1)).toBe(0)
+      expect(startsOf(RetryBudget.holding(paced()))).toEqual(plain)
+      expect(startsOf(RetryBudget.all([RetryBudget.holding(paced()), RetryBudget.unlimited]))).toEqual(plain)
+      expect(startsOf(RetryBudget.holding(RetryBudget.all([paced(), RetryBudget.unlimited])))).toEqual(plain)
+    }))
+
+  it.effect("holds no longer than it was told under a clock that begins anew", () =>
+    Effect.gen(function* () {
+      const budget = RetryBudget.holding(RetryBudget.unlimited)
+      const meter = meterOf(budget)
+      yield* TestClock.adjust("1 hour")
+      yield* budget.hold("10 seconds")
+      const token = take(meter, 3_600_000)!
+      expect(meter.start(3_600_000, token)).toBeGreaterThan(0)
+      expect(meter.start(0, token)).toBeLessThanOrEqual(11_000)
+      expect(meter.start(11_000, token)).toBe(0)
+      yield* budget.hold("10 seconds").pipe(VirtualClock.provide(VirtualClock.stopped()))
+      expect(meter.start(0, take(meter, 0)!)).toBeLessThanOrEqual(11_000)
     }))
 
   it("refuses what is no budget", () => {

@@ -1,9 +1,13 @@
 // A budget for each key.
-import { describe, expect, it } from "@effect/vitest"
-import { RetryBudget } from "@reprise/core"
+import { beforeEach, describe, expect, it } from "@effect/vitest"
+import { Policy, Retry, RetryBudget } from "@reprise/core"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
+import * as References from "effect/References"
 import * as VirtualClock from "../VirtualClock.ts"
 import { grantedOf, type Meter, meterIn, take } from "./meter.ts"
 
@@ -153,6 +157,58 @@ describe("keyed", () => {
   })
 })
 
+describe("keyed, where what it was given throws", () => {
+  const boom = (): never => {
+    throw new Error("secret")
+  }
+  const lines: Array<unknown> = []
+  const quiet = Context.make(References.CurrentLoggers, new Set([Logger.make(({ message }) => lines.push(message))]))
+  beforeEach(() => void lines.splice(0))
+
+  it("takes a run without a key for one of those that share a budget", () => {
+    const made: Array<string> = []
+    for (const key of [boom, () => undefined as never]) {
+      const budget = RetryBudget.keyed((key) => (made.push(key), RetryBudget.quota()), key)
+      expect(meterIn(budget, quiet)).toBe(meterIn(budget.at("_OTHER"), quiet))
+    }
+    expect(made).toEqual(["_OTHER", "_OTHER"])
+  })
+
+  it("has no budget of its own for a key of which none can be made", () => {
+    const budget = RetryBudget.keyed((key) => key === "_OTHER" ? RetryBudget.quota() : boom(), () => "a")
+    expect(meterIn(budget, quiet)).toBe(meterIn(budget.at("_OTHER"), quiet))
+    const nothing = RetryBudget.keyed((key) => key === "_OTHER" ? RetryBudget.quota() : undefined as never, () => "a")
+    expect(meterIn(nothing, quiet).balance(0)).toBe(100)
+  })
+
+  it("has no retries where there is no budget at all, until there is one", () => {
+    let broken = true
+    const budget = RetryBudget.keyed(() => broken ? boom() : RetryBudget.quota(), () => "a")
+    const meter = meterIn(budget, quiet)
+    expect([take(meter, 0), meter.balance(0), meter.ceiling(0), meter.idle(0)]).toEqual([undefined, 0, 1, true])
+    broken = false
+    expect(meterIn(budget, quiet).balance(0)).toBe(100)
+  })
+
+  it("says so once, and nothing of what was thrown but its type", async () => {
+    const budget = RetryBudget.keyed(boom, boom)
+    for (let i = 0; i < 3; i++) meterIn(budget, quiet)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(lines).toEqual([[
+      expect.stringMatching(/^RetryBudget.keyed was given a function that threw, or .* no retries where there is none$/)
+    ]])
+  })
+
+  it.effect("holds back no first attempt", () =>
+    Effect.gen(function* () {
+      const policy = Policy.immediate(2)
+      for (const budget of [RetryBudget.keyed(boom, () => "a"), RetryBudget.keyed(() => RetryBudget.make(), boom)]) {
+        expect(yield* Retry.run(Effect.succeed(1), policy, { budget })).toBe(1)
+        expect(Exit.isFailure(yield* Effect.exit(Retry.run(Effect.fail("busy"), policy, { budget })))).toBe(true)
+      }
+    }).pipe(Effect.provideContext(quiet)))
+})
+
 describe("idle", () => {
   it.each([
     ["make", () => RetryBudget.make()],
@@ -170,7 +226,7 @@ describe("idle", () => {
     meter.settle?.(withdrawal)
     meter.success?.(0, withdrawal)
     for (let i = 0; i < 10; i++) meter.success?.(0, undefined)
-    expect(meter.idle(1e6)).toBe(true)
+    expect(meter.idle(2e6)).toBe(true)
   })
 
   it.each([["make", () => RetryBudget.make()], ["ratio", () => RetryBudget.ratio()]])(

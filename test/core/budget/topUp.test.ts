@@ -115,7 +115,7 @@ describe("make", () => {
 describe("one run may take", () => {
   it.each([
     ["a fifth of what make has", () => RetryBudget.make({ initial: 21 }), 5],
-    ["one where make has little", () => RetryBudget.make(), 1],
+    ["two where make has little", () => RetryBudget.make(), 2],
     ["one where ratio has nothing", () => RetryBudget.ratio({ minPerSecond: 0 }), 1],
     ["a fifth of Finagle's hundred", () => RetryBudget.ratio(), 20],
     ["a fifth of the quota's hundred", () => RetryBudget.quota(), 20],
@@ -124,15 +124,15 @@ describe("one run may take", () => {
     ["any number of a throttle", () => RetryBudget.throttle(), Infinity],
     ["any number of the concurrent", () => RetryBudget.concurrent(), Infinity],
     ["any number of what has no limit", () => RetryBudget.unlimited, Infinity],
-    ["the least of all", () => RetryBudget.all([RetryBudget.ratio(), RetryBudget.make()]), 1]
+    ["the least of all", () => RetryBudget.all([RetryBudget.ratio(), RetryBudget.make()]), 2]
   ])("%s", (_, budget, most) => {
     expect(meterOf(budget()).ceiling(0)).toBe(most)
   })
 
-  it("one, where more was taken than there is", () => {
+  it("two, where more was taken than there is", () => {
     const meter = make({ minPerSecond: 0, initial: 0 })
     for (let i = 0; i < 100; i++) meter.request(0)
     grantedOf(meter, 9000, 10)
-    expect([meter.balance(12_000), meter.ceiling(12_000)]).toEqual([-10, 1])
+    expect([meter.balance(12_000), meter.ceiling(12_000)]).toEqual([-10, 2])
   })
 })

@@ -1,12 +1,15 @@
 /**
  * Several meters of which each must agree.
  */
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { RetryBudget } from "../../RetryBudget.ts"
 import type { Failure, Meter, Withdrawal } from "./meter.ts"
+import * as monotonic from "./monotonic.ts"
 import { isPaced, type PacedMeter } from "./pacing.ts"
 import * as resolve from "./resolve.ts"
+import { undo } from "./undo.ts"
 
 interface Parts {
   /** What each meter gave, in their order. */
@@ -19,6 +22,9 @@ const partsOf = (withdrawal: Withdrawal): Parts =>
   // The driver hands back to a meter only what that meter gave it.
   withdrawal as Parts
 
+// What had to be asked over a wire has taken time.
+const now = Effect.map(Clock.Clock, monotonic.now)
+
 type Answer = ReturnType<Meter["withdraw"]>
 
 const isToCome = (answer: Answer): answer is Effect.Effect<Withdrawal | undefined> => Effect.isEffect(answer)
@@ -29,13 +35,25 @@ const each = <F>(meters: ReadonlyArray<Meter>, of: (meter: Meter) => F | undefin
   return found.length === 0 ? undefined : found
 }
 
-const together = (asked: ReadonlyArray<Meter>): PacedMeter => {
-  // Asked twice, one meter would take twice.
-  const meters = [...new Set(asked)]
+interface Together extends PacedMeter {
+  readonly members: ReadonlyArray<Meter>
+}
+
+const membersOf = (meter: Meter): ReadonlyArray<Meter> =>
+  // Under this name only `together` has something.
+  "members" in meter ? (meter as Together).members : [meter]
+
+const together = (asked: ReadonlyArray<Meter>): Together => {
+  // Asked twice, one meter would take twice, also where it is inside of another `all`.
+  const meters = [...new Set(asked.flatMap(membersOf))]
   const least = (of: (meter: Meter) => number): number =>
     meters.reduce((sum, meter) => Math.min(sum, of(meter)), Infinity)
-  const giveBack = (now: number, taken: ReadonlyArray<Withdrawal>): void =>
-    taken.forEach((withdrawal, index) => meters[index]!.refund(now, withdrawal))
+  const giveBack = (now: number, { started, taken }: Parts): void =>
+    taken.forEach((withdrawal, index) => {
+      const meter = meters[index]!
+      if (index < started) undo(meter, now, withdrawal)
+      else meter.refund(now, withdrawal)
+    })
 
   /** Asks the meters one after another, from the one behind those that have agreed. */
   const ask = (
@@ -45,9 +63,9 @@ const together = (asked: ReadonlyArray<Meter>): PacedMeter => {
   ): Answer => {
     while (taken.length < meters.length) {
       const answer = meters[taken.length]!.withdraw(now, failure)
-      if (isToCome(answer)) return later(now, failure, taken, answer)
+      if (isToCome(answer)) return later(failure, taken, answer)
       if (answer === undefined) {
-        giveBack(now, taken)
+        giveBack(now, { taken, started: 0 })
         return undefined
       }
       taken.push(answer)
@@ -55,29 +73,30 @@ const together = (asked: ReadonlyArray<Meter>): PacedMeter => {
     return { taken, started: 0 }
   }
   const later = (
-    now: number,
     failure: Failure,
     taken: Array<Withdrawal>,
     answer: Effect.Effect<Withdrawal | undefined>
   ): Effect.Effect<Withdrawal | undefined> =>
     Effect.flatMap(
       // An interruption while one of them takes its time leaves nothing with the others.
-      Effect.onExit(answer, (exit) => {
-        if (!Exit.isSuccess(exit) || exit.value === undefined) giveBack(now, taken)
-        return Effect.void
-      }),
+      Effect.onExit(answer, (exit) =>
+        Exit.isSuccess(exit) && exit.value !== undefined
+          ? Effect.void
+          : Effect.map(now, (now) => giveBack(now, { taken, started: 0 }))),
       (withdrawal) => {
         if (withdrawal === undefined) return Effect.succeed(undefined)
         taken.push(withdrawal)
-        const rest = ask(now, failure, taken)
-        return isToCome(rest) ? rest : Effect.succeed(rest)
+        return Effect.flatMap(now, (now) => {
+          const rest = ask(now, failure, taken)
+          return isToCome(rest) ? rest : Effect.succeed(rest)
+        })
       }
     )
-  /** Until all are ready, none counts a start. */
+  /** Until all are ready, none counts a start. One that has started would be sent away by its own start. */
   const ready = (now: number, withdrawal: Withdrawal): number => {
-    const { taken } = partsOf(withdrawal)
+    const { started, taken } = partsOf(withdrawal)
     let wait = 0
-    for (let index = 0; index < meters.length; index++) {
+    for (let index = started; index < meters.length; index++) {
       const meter = meters[index]!
       if (isPaced(meter)) wait = Math.max(wait, meter.ready(now, taken[index]!))
     }
@@ -90,23 +109,26 @@ const together = (asked: ReadonlyArray<Meter>): PacedMeter => {
   const enters = each(meters, (meter) => meter.enter)
   const exits = each(meters, (meter) => meter.exit)
   return {
+    members: meters,
     request: (now) => meters.forEach((meter) => meter.request(now)),
     balance: (now) => least((meter) => meter.balance(now)),
     ceiling: (now) => least((meter) => meter.ceiling(now)),
     withdraw: (now, failure) => ask(now, failure, []),
-    refund: (now, withdrawal) => giveBack(now, partsOf(withdrawal).taken),
+    refund: (now, withdrawal) => giveBack(now, partsOf(withdrawal)),
     ready,
     start: (now, withdrawal) => {
       const wait = ready(now, withdrawal)
       if (wait > 0) return wait
       const parts = partsOf(withdrawal)
-      // A meter that says only now that it is not ready is asked again, and those before it are not.
+      // One may say only now that it is not ready, as where one pace is asked twice, by itself and inside of `holding`.
+      // It is asked again, and those before it are not: with one start a second they would never be ready together.
       for (; parts.started < meters.length; parts.started++) {
         const more = meters[parts.started]!.start(now, parts.taken[parts.started]!)
         if (more > 0) return more
       }
       return 0
     },
+    undo: (now, withdrawal) => giveBack(now, partsOf(withdrawal)),
     settle: settles
       ? (withdrawal) => partsOf(withdrawal).taken.forEach((part, index) => meters[index]!.settle?.(part))
       : undefined,

@@ -3,7 +3,7 @@
  *
  * Source: envoyproxy/envoy, `resource_manager_impl.h` and `circuit_breaker.proto`.
  */
-import type { Meter } from "./meter.ts"
+import type { Meter, Withdrawal } from "./meter.ts"
 import { type Ticket, ticketOf } from "./waiting.ts"
 import * as waiting from "./waiting.ts"
 
@@ -18,6 +18,9 @@ export const make = ({ maxWaiting, minimum, percent }: Options): Meter => {
   let active = 0
   // Retries from the decision until their outcome, so the waiting ones too.
   let retries = 0
+  const settle = (withdrawal: Withdrawal): void => {
+    if (waits.undo(ticketOf(withdrawal))) retries--
+  }
   const limit = (): number => Math.max(Math.trunc(percent * active / 100), minimum)
   return {
     request: () => {},
@@ -35,12 +38,8 @@ export const make = ({ maxWaiting, minimum, percent }: Options): Meter => {
       waits.start(ticketOf(withdrawal))
       return 0
     },
-    settle: (withdrawal) => {
-      const ticket = ticketOf<Ticket>(withdrawal)
-      if (ticket.stage !== "started") return
-      ticket.stage = "over"
-      retries--
-    },
+    undo: (_, withdrawal) => settle(withdrawal),
+    settle,
     failure: undefined,
     success: undefined,
     enter: () => {

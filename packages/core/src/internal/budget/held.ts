@@ -3,7 +3,10 @@
  */
 import type { RetryBudget } from "../../RetryBudget.ts"
 import type { Meter, Withdrawal } from "./meter.ts"
+import { isPaced, type PacedMeter } from "./pacing.ts"
 import * as resolve from "./resolve.ts"
+import * as steady from "./steady.ts"
+import { undo } from "./undo.ts"
 
 interface Held {
   readonly inner: Withdrawal
@@ -20,34 +23,57 @@ const heldOf = (withdrawal: Withdrawal): Held =>
 // R7: those that were given one date do not come back together.
 const longestSpread = 5000
 
-/** Until when, in milliseconds on the monotonic clock. */
+/** Until when, in milliseconds of a time of its own. */
 export interface Hold {
   until: number
+  readonly timeOf: (now: number) => number
 }
 
-export const around = (meter: Meter, hold: Hold, random: () => number): Meter => ({
-  ...meter,
-  withdraw: (now, failure) => {
-    const inner = meter.withdraw(now, failure)
-    return resolve.whenAnswered(inner, (given): Withdrawal => ({ inner: given, heeded: -Infinity, from: -Infinity }))
-  },
-  refund: (now, withdrawal) => meter.refund(now, heldOf(withdrawal).inner),
-  start: (now, withdrawal) => {
-    const held = heldOf(withdrawal)
-    if (hold.until > now && hold.until > held.heeded) {
+const around = (meter: Meter, hold: Hold, random: () => number): PacedMeter => {
+  /** How long the hold still keeps it. */
+  const keeps = (now: number, held: Held): number => {
+    const time = hold.timeOf(now)
+    if (hold.until > time && hold.until > held.heeded) {
       held.heeded = hold.until
-      held.from = hold.until + random() * Math.min(longestSpread, (hold.until - now) / 10)
+      held.from = hold.until + random() * Math.min(longestSpread, (hold.until - time) / 10)
     }
-    return held.from > now ? held.from - now : meter.start(now, held.inner)
-  },
-  settle: meter.settle && ((withdrawal) => meter.settle?.(heldOf(withdrawal).inner)),
-  success: meter.success && ((now, last) => meter.success?.(now, last && heldOf(last).inner)),
-  idle: (now) => hold.until <= now && meter.idle(now)
-})
+    return Math.max(0, held.from - time)
+  }
+  // Written out: what takes a withdrawal must hand on the inner one, and a spread would forget what is added later.
+  return {
+    request: meter.request,
+    balance: meter.balance,
+    ceiling: meter.ceiling,
+    withdraw: (now, failure) =>
+      resolve.whenAnswered(
+        meter.withdraw(now, failure),
+        (inner): Held => ({ inner, heeded: -Infinity, from: -Infinity })
+      ),
+    refund: (now, withdrawal) => meter.refund(now, heldOf(withdrawal).inner),
+    ready: (now, withdrawal) => {
+      const held = heldOf(withdrawal)
+      const wait = keeps(now, held)
+      // In the line of a pace is only who could start.
+      return wait === 0 && isPaced(meter) ? meter.ready(now, held.inner) : wait
+    },
+    start: (now, withdrawal) => {
+      const held = heldOf(withdrawal)
+      const wait = keeps(now, held)
+      return wait === 0 ? meter.start(now, held.inner) : wait
+    },
+    undo: (now, withdrawal) => undo(meter, now, heldOf(withdrawal).inner),
+    settle: meter.settle && ((withdrawal) => meter.settle?.(heldOf(withdrawal).inner)),
+    failure: meter.failure,
+    success: meter.success && ((now, last) => meter.success?.(now, last && heldOf(last).inner)),
+    enter: meter.enter,
+    exit: meter.exit,
+    idle: (now) => hold.until <= hold.timeOf(now) && meter.idle(now)
+  }
+}
 
 /** The budget, and the hold of all its meters. */
 export const make = (budget: RetryBudget): readonly [RetryBudget, Hold] => {
-  const hold: Hold = { until: -Infinity }
+  const hold: Hold = { until: -Infinity, timeOf: steady.make() }
   const meters = new WeakMap<Meter, Meter>()
   const held = resolve.make({
     at: (context) => {
@@ -56,7 +82,7 @@ export const make = (budget: RetryBudget): readonly [RetryBudget, Hold] => {
       if (outer === undefined) meters.set(inner, outer = around(inner, hold, resolve.randomOf(context)))
       return outer
     },
-    idle: (now) => hold.until <= now && resolve.internalsOf(budget).idle(now)
+    idle: (now) => hold.until <= hold.timeOf(now) && resolve.internalsOf(budget).idle(now)
   })
   return [held, hold]
 }

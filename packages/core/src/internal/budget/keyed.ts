@@ -4,12 +4,15 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type { Keyed, RetryBudget } from "../../RetryBudget.ts"
+import { errorType } from "../observe/errorType.ts"
+import { log } from "../observe/log.ts"
+import * as names from "../observe/names.ts"
 import type { Meter } from "./meter.ts"
 import * as monotonic from "./monotonic.ts"
 import * as resolve from "./resolve.ts"
+import * as unlimited from "./unlimited.ts"
 
-// The name that metrics have for what no longer gets a series of its own.
-const otherKey = "_OTHER"
+const noRetries = resolve.make({ at: () => unlimited.none, idle: () => true })
 
 // Where no room is left, so many of the oldest are looked at for one that can go: a flood of new keys costs little.
 const lookedAt = 8
@@ -21,7 +24,31 @@ export const make = (
 ): Keyed => {
   const budgets = new Map<string, RetryBudget>()
   let other: RetryBudget | undefined
+  let told = false
 
+  /**
+   * What one of the two functions returns, where it fits. They are asked before a run's first attempt, which no budget
+   * holds back, so what they throw must not end the run; it is said once.
+   */
+  const safely = <A>(context: Context.Context<never>, f: () => A, fits: (result: A) => boolean): A | undefined => {
+    let error: unknown
+    try {
+      const result = f()
+      if (fits(result)) return result
+    } catch (thrown) {
+      error = thrown
+    }
+    if (told) return undefined
+    told = true
+    log(
+      context,
+      "Warn",
+      "RetryBudget.keyed was given a function that threw, or returned no text or no budget: runs share the budget of " +
+        "_OTHER, or have no retries where there is none",
+      { [names.errorType]: errorType(error) }
+    )
+    return undefined
+  }
   /** Makes room without a gift: who comes back later gets no more than was there. */
   const evicts = (now: number): boolean => {
     let looked = 0
@@ -36,14 +63,18 @@ export const make = (
   const budgetOf = (name: string, context: Context.Context<never>): RetryBudget => {
     const known = budgets.get(name)
     if (known !== undefined) return known
-    const full = budgets.size >= maxKeys
-    if (name === otherKey || (full && !evicts(monotonic.now(Context.get(context, Clock.Clock))))) {
-      return other ??= makeBudget(otherKey)
+    const room = name !== names.other &&
+      (budgets.size < maxKeys || evicts(monotonic.now(Context.get(context, Clock.Clock))))
+    const made = room ? safely(context, () => makeBudget(name), resolve.isRetryBudget) : undefined
+    if (made !== undefined) {
+      budgets.set(name, made)
+      return made
     }
-    const made = makeBudget(name)
-    budgets.set(name, made)
-    return made
+    other ??= safely(context, () => makeBudget(names.other), resolve.isRetryBudget)
+    return other ?? noRetries
   }
+  const keyOf = (context: Context.Context<never>): string =>
+    safely(context, () => key(context), (name) => typeof name === "string") ?? names.other
   const meterOf = (name: string, context: Context.Context<never>): Meter =>
     resolve.meterOf(budgetOf(name, context), context)
   const idle = (now: number): boolean => {
@@ -51,7 +82,7 @@ export const make = (
     return other === undefined || resolve.internalsOf(other).idle(now)
   }
   return {
-    ...resolve.make({ at: (context) => meterOf(key(context), context), idle }),
+    ...resolve.make({ at: (context) => meterOf(keyOf(context), context), idle }),
     // A view, so that it stays right whatever is made and unmade.
     at: (name) => resolve.make({ at: (context) => meterOf(name, context), idle })
   }

@@ -33,6 +33,11 @@ export interface Meter {
    * again.
    */
   readonly start: (now: number, withdrawal: Withdrawal) => number
+  /**
+   * As if a retry that has started never had: others that had to agree to the start have not, and it never will.
+   * Optional, as other copies of this package have meters without it.
+   */
+  readonly undo?: ((now: number, withdrawal: Withdrawal) => void) | undefined
   /** The outcome of a retry that had started is known, or the run was torn down in it. */
   readonly settle: ((withdrawal: Withdrawal) => void) | undefined
   /** An attempt failed in a way that is worth a retry, or that asked for none; before any `withdraw`. */

@@ -22,7 +22,7 @@ export interface Pacing {
   readonly request: (now: number) => void
   /** 0 when a retry may start now, or after how many milliseconds to ask again. */
   readonly ready: (now: number, paced: Paced) => number
-  /** Counts a start. */
+  /** Counts a start. What is undone later stays counted: it is forgotten within a second or so. */
   readonly start: (now: number, paced: Paced) => void
   /** It will not come back. */
   readonly leave: (paced: Paced) => void

@@ -73,6 +73,10 @@ export const make = (options: Options): Meter => {
       waits.start(ticketOf(withdrawal))
       return 0
     },
+    undo: (_, withdrawal) => {
+      const ticket = ticketOf<Taken>(withdrawal)
+      if (waits.undo(ticket)) giveBack(ticket.cost)
+    },
     settle: undefined,
     failure: undefined,
     success: (_, last) => giveBack(last === undefined ? 1 : ticketOf<Taken>(last).cost),

@@ -5,6 +5,7 @@
  */
 import * as pacing from "./pacing.ts"
 import * as perRun from "./perRun.ts"
+import * as steady from "./steady.ts"
 import { ticketOf } from "./waiting.ts"
 import * as waiting from "./waiting.ts"
 
@@ -33,6 +34,7 @@ export const make = (options: Options): pacing.PacedMeter => {
   const reserve = Math.floor(minPerSecond * window / 1000 * cost)
   const length = window / slices
   const paces = pacing.make(ratio, minPerSecond)
+  const timeOf = steady.make()
   const waits = waiting.make(maxWaiting)
 
   const requests = new Float64Array(slices)
@@ -44,9 +46,10 @@ export const make = (options: Options): pacing.PacedMeter => {
   let withdrawn = 0
 
   // As published: the slices begin when somebody calls, and so an entry may live for almost twice the window.
-  const roll = (now: number): void => {
-    const elapsed = now - rolledAt
-    if (elapsed < length) return
+  const roll = (now: number): number => {
+    const time = timeOf(now)
+    const elapsed = time - rolledAt
+    if (elapsed < length) return time
     // The first call of all only starts the clock.
     if (!Number.isNaN(elapsed)) {
       const steps = Math.min(Math.floor(elapsed / length), slices)
@@ -57,7 +60,8 @@ export const make = (options: Options): pacing.PacedMeter => {
         requests[oldest] = taken[oldest] = 0
       }
     }
-    rolledAt = now
+    rolledAt = time
+    return time
   }
   const balance = (now: number): number => {
     roll(now)
@@ -69,14 +73,18 @@ export const make = (options: Options): pacing.PacedMeter => {
     withdrawn += by
     units -= by * cost
   }
+  const giveBack = (now: number, ticket: Taken): void => {
+    roll(now)
+    if (slice - ticket.slice < slices) take(-1, ticket.slice)
+  }
 
   return {
     request: (now) => {
-      roll(now)
+      const time = roll(now)
       requests[slice % slices]!++
-      requestedAt = now
+      requestedAt = time
       units += deposit
-      paces.request(now)
+      paces.request(time)
     },
     balance,
     ceiling: (now) => perRun.ceiling(perOperation, balance(now)),
@@ -90,15 +98,19 @@ export const make = (options: Options): pacing.PacedMeter => {
       const ticket = ticketOf<Taken>(withdrawal)
       if (!waits.cancel(ticket)) return
       paces.leave(ticket)
-      roll(now)
-      if (slice - ticket.slice < slices) take(-1, ticket.slice)
+      giveBack(now, ticket)
     },
-    ready: (now, withdrawal) => paces.ready(now, ticketOf<Taken>(withdrawal)),
+    ready: (now, withdrawal) => paces.ready(timeOf(now), ticketOf<Taken>(withdrawal)),
     start: (now, withdrawal) => {
+      const time = timeOf(now)
       const ticket = ticketOf<Taken>(withdrawal)
-      const wait = paces.ready(now, ticket)
-      if (wait === 0 && waits.start(ticket)) paces.start(now, ticket)
+      const wait = paces.ready(time, ticket)
+      if (wait === 0 && waits.start(ticket)) paces.start(time, ticket)
       return wait
+    },
+    undo: (now, withdrawal) => {
+      const ticket = ticketOf<Taken>(withdrawal)
+      if (waits.undo(ticket)) giveBack(now, ticket)
     },
     settle: undefined,
     failure: undefined,
@@ -106,9 +118,9 @@ export const make = (options: Options): pacing.PacedMeter => {
     enter: undefined,
     exit: undefined,
     idle: (now) => {
-      roll(now)
+      const time = roll(now)
       // Who asked lately may still be under way, and come back here.
-      return now - requestedAt >= window && withdrawn === 0 && waits.none() && paces.quiet(now)
+      return time - requestedAt >= window && withdrawn === 0 && waits.none() && paces.quiet(time)
     }
   }
 }

@@ -8,6 +8,7 @@
 import * as pacing from "./pacing.ts"
 import * as perRun from "./perRun.ts"
 import type { Options as RatioOptions } from "./ratio.ts"
+import * as steady from "./steady.ts"
 import { ticketOf } from "./waiting.ts"
 import * as waiting from "./waiting.ts"
 
@@ -42,6 +43,7 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
   const most = atStart + Math.max(0, Math.ceil(Math.round(trickle * window) / unit) - 1) * unit
   const paces = pacing.make(ratio, minPerSecond)
   const waits = waiting.make(maxWaiting)
+  const timeOf = steady.make()
 
   /** Of slices that are over: what they brought. */
   const brought = new Float64Array(size)
@@ -65,13 +67,13 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
     return Math.max(requests * deposit, (until - from) * trickle) - before * trickle
   }
   const advance = (now: number): void => {
-    if (now > clock) clock = now
-    if (now < end) return
+    clock = timeOf(now)
+    if (clock < end) return
     if (Number.isNaN(origin)) {
-      startedAt = now
-      origin = now - shift
+      startedAt = clock
+      origin = clock - shift
     }
-    const current = Math.floor((now - origin) / length)
+    const current = Math.floor((clock - origin) / length)
     if (current - slice > size) {
       // Nothing that was counted is in the window any more.
       slice = current - size
@@ -111,6 +113,10 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
     taken[from % size]! += by
     if (from < slice && from > slice - slices) takenInFull += by
   }
+  const giveBack = (now: number, ticket: Taken): void => {
+    advance(now)
+    if (slice - ticket.slice <= slices) take(-1, ticket.slice)
+  }
   const balance = (now: number): number => read(now) / unit
 
   return {
@@ -118,10 +124,10 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
       advance(now)
       requests++
       requestedAt = clock
-      paces.request(now)
+      paces.request(clock)
     },
     balance,
-    ceiling: (now) => perRun.ceiling(perOperation, balance(now)),
+    ceiling: (now) => perRun.ceiling(perOperation, balance(now), 2),
     withdraw: (now) => {
       if (read(now) < unit || waits.full()) return undefined
       take(1, slice)
@@ -132,15 +138,19 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
       const ticket = ticketOf<Taken>(withdrawal)
       if (!waits.cancel(ticket)) return
       paces.leave(ticket)
-      advance(now)
-      if (slice - ticket.slice <= slices) take(-1, ticket.slice)
+      giveBack(now, ticket)
     },
-    ready: (now, withdrawal) => paces.ready(now, ticketOf<Taken>(withdrawal)),
+    ready: (now, withdrawal) => paces.ready(timeOf(now), ticketOf<Taken>(withdrawal)),
     start: (now, withdrawal) => {
+      const time = timeOf(now)
       const ticket = ticketOf<Taken>(withdrawal)
-      const wait = paces.ready(now, ticket)
-      if (wait === 0 && waits.start(ticket)) paces.start(now, ticket)
+      const wait = paces.ready(time, ticket)
+      if (wait === 0 && waits.start(ticket)) paces.start(time, ticket)
       return wait
+    },
+    undo: (now, withdrawal) => {
+      const ticket = ticketOf<Taken>(withdrawal)
+      if (waits.undo(ticket)) giveBack(now, ticket)
     },
     settle: undefined,
     failure: undefined,
@@ -152,7 +162,7 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
       // Who asked lately may still be under way, and come back here.
       const unused = window + (atStart === 0 ? 0 : atStart / trickle)
       return read(now) >= atStart && clock - Math.max(requestedAt, takenAt) >= unused && waits.none() &&
-        paces.quiet(now)
+        paces.quiet(clock)
     }
   }
 }

@@ -3,6 +3,22 @@ import type { Meter, Withdrawal } from "./meter.ts"
 // Nothing is taken, so all may hold the same.
 const nothing: Withdrawal = {}
 
+/** Says no to everybody. */
+export const none: Meter = {
+  request: () => {},
+  balance: () => 0,
+  ceiling: () => 1,
+  withdraw: () => undefined,
+  refund: () => {},
+  start: () => 0,
+  settle: undefined,
+  failure: undefined,
+  success: undefined,
+  enter: undefined,
+  exit: undefined,
+  idle: () => true
+}
+
 /** Says yes to everybody. */
 export const meter: Meter = {
   request: () => {},

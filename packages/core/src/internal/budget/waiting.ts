@@ -18,6 +18,8 @@ export interface Waiting {
   readonly start: (ticket: Ticket) => boolean
   /** Its retry will never start. Whether it had waited until now: only then is there something to take back. */
   readonly cancel: (ticket: Ticket) => boolean
+  /** Its retry had started and yet is never made. Whether that is news: only then is there something to take back. */
+  readonly undo: (ticket: Ticket) => boolean
 }
 
 export const make = (most: number): Waiting => {
@@ -36,7 +38,12 @@ export const make = (most: number): Waiting => {
       return ticket
     },
     start: (ticket) => leave(ticket, "started"),
-    cancel: (ticket) => leave(ticket, "over")
+    cancel: (ticket) => leave(ticket, "over"),
+    undo: (ticket) => {
+      if (ticket.stage !== "started") return false
+      ticket.stage = "over"
+      return true
+    }
   }
 }
 

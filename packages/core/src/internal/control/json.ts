@@ -1,4 +1,7 @@
-/** Where a text stops being JSON: `JSON.parse` says it only sometimes, and quotes the text. */
+/**
+ * What `JSON.parse` says only sometimes or not at all: where a text stops being JSON, without quoting the text, and
+ * which key it has twice.
+ */
 
 const space = /[ \t\n\r]*/y
 const text = /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy
@@ -65,4 +68,28 @@ export const wrong = (json: string): Wrong => {
     column: lines.at(-1)!.length + 1,
     piece: position === json.length ? "the end of the text" : /^(?:\w{1,12}|.)/su.exec(json.slice(position))![0]
   }
+}
+
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/gs
+
+/**
+ * The path of the first key that an object has twice, of a text that is JSON. `JSON.parse` keeps the last of them, and
+ * who reads the text may see the first. No deeper than `depth` objects: what is inside of them nobody reads.
+ */
+export const twice = (json: string, depth: number): ReadonlyArray<string> | undefined => {
+  const open: Array<{ readonly keys: Set<string>; key: string }> = []
+  let last = ""
+  for (const [piece] of json.matchAll(token)) {
+    if (piece === "{" || piece === "[") open.push({ keys: new Set(), key: "" })
+    else if (piece === "}" || piece === "]") open.pop()
+    else if (piece !== ":") last = piece
+    else if (open.length <= depth) {
+      const key: string = JSON.parse(last)
+      const inner = open.at(-1)!
+      inner.key = key
+      if (inner.keys.has(key)) return open.map((_) => _.key)
+      inner.keys.add(key)
+    }
+  }
+  return undefined
 }

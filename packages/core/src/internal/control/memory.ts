@@ -40,8 +40,8 @@ export const make = (initial: State): Memory => {
   }
 }
 
-/** Several switches as one. */
-export const all = (controls: ReadonlyArray<Control>): Control => {
+/** Several switches as one, also those that are added to the list later. */
+export const all = (members: ReadonlyArray<Control>, outer?: Control): Control => {
   // Kept as long as both settings are, so that a run that asks again allocates nothing and meets the same meter.
   const joined = new WeakMap<Setting, WeakMap<Setting, Setting>>()
   const join = (one: Setting, other: Setting): Setting => {
@@ -51,10 +51,10 @@ export const all = (controls: ReadonlyArray<Control>): Control => {
     if (setting === undefined) others.set(other, setting = strictest(one, other))
     return setting
   }
-  const members = Array.from(controls)
   return {
     setting: (operation, origin) => {
-      let result: Setting | undefined
+      let result = outer?.setting(operation, origin)
+      if (result?.off === true) return result
       for (const member of members) {
         const setting = member.setting(operation, origin)
         if (setting === undefined) continue

@@ -4,8 +4,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
 import { nearest } from "../notation/nearest.ts"
-import { InvalidControl } from "./invalid.ts"
-import { wrong } from "./json.ts"
+import { hidden, InvalidControl } from "./invalid.ts"
+import { twice, wrong } from "./json.ts"
 
 export interface Entry {
   readonly retries?: "on" | "off"
@@ -24,8 +24,7 @@ export const mostCharacters = 65_536
 
 const mostOfName = 256
 
-// A line break or an escape in a log is a forged line or a terminal's command.
-const isLine = (text: string): boolean => text.length <= mostOfName && !/\p{Cc}/u.test(text)
+const isLine = (text: string): boolean => text.length <= mostOfName && !hidden.test(text)
 
 // What assigns under this key sets a prototype instead, and then nothing is switched.
 const isName = (text: string): boolean => text.length > 0 && isLine(text) && text !== "__proto__"
@@ -94,8 +93,12 @@ const at = (value: unknown, path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((inner, key) => Predicate.isObject(inner) ? Reflect.get(inner, key) : undefined, value)
 
 const written = (path: ReadonlyArray<string>): string =>
-  path.map((key, index) => index % 2 === 0 ? (index === 0 ? key : `.${key}`) : `[${JSON.stringify(key.slice(0, 40))}]`)
-    .join("")
+  path.map((key, index) => {
+    // A key that is wrong may be long, or anything.
+    const quoted = JSON.stringify(key.slice(0, 40))
+    if (index % 2 === 1) return `[${quoted}]`
+    return `${index === 0 ? "" : "."}${/^\w{1,40}$/.test(key) ? key : quoted}`
+  }).join("")
 
 // Made at the first use: a compiled parser is nothing that an import should pay for.
 let decode: ((value: unknown) => Result.Result<State, Schema.SchemaError>) | undefined
@@ -122,7 +125,13 @@ export const fromText = (text: string): Result.Result<State, InvalidControl> => 
     const { column, line, piece } = wrong(text)
     return failure(`Line ${line}, column ${column}`, piece, "JSON")
   }
-  return fromUnknown(value)
+  return Result.flatMap(fromUnknown(value), (state) => {
+    // An entry is in an object of entries, and that in the state.
+    const path = twice(text, 3)
+    return path === undefined
+      ? Result.succeed(state)
+      : failure(`The key ${written(path)}`, path.at(-1), "given once, not twice")
+  })
 }
 
 const failure = (place: string, value: unknown, rule: string): Result.Result<never, InvalidControl> =>

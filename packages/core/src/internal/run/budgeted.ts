@@ -57,6 +57,8 @@ export const withdraw = (
     run.withdrawal = undefined
     return next(true)
   }
+  // What the caller does with an event takes time.
+  tick(run)
   const now = monotonic(run)
   if (run.taken === 0) run.ceiling = payer.ceiling(now)
   if (run.taken >= run.ceiling) return next(false)

@@ -51,10 +51,11 @@ export const make = (settings: Settings): Layer.Layer<never, never, Redis.Redis>
       const fallbacks = series(redisFallback(name), context)
       const ledger = ledgerOf.make(window, monotonic.now(clock))
       const does = whileAway === "share" ? "lives on its share" : "makes no retries"
-      const run = redis.eval(script.make())
+      const evaluate = redis.eval(script.make())
       const link = linkOf.make(
         {
-          run,
+          // Some clients can be told to give numbers as something else.
+          run: (parameters) => Effect.map(evaluate(parameters), script.numbers),
           keys: [`${key}:fleet`, `${key}:process:${id}`, `${key}:live`],
           id,
           context,

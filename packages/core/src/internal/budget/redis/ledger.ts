@@ -24,7 +24,7 @@ interface Slice extends Counts {
 }
 
 /** What Redis is told, slice by slice, the newest last. */
-export type Report = ReadonlyArray<Readonly<Counts>>
+type Report = ReadonlyArray<Readonly<Counts>>
 
 export interface Ledger {
   /** The slice of a time. */

@@ -61,6 +61,10 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
   /** The command that `heard` comes from. */
   let heardFrom = 0
   let bornAt = heard.at
+  /** From this process's clock to the server's; `undefined` before it is known. */
+  let ahead: number | undefined
+  /** The record of the fleet that this process is in; 0 before it is in one. */
+  let fleet = 0
   let sentAt = -Infinity
   let flushedAt = -Infinity
   let flushing = false
@@ -72,10 +76,12 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
     said = true
     client.lost(exit)
   }
-  const hear = (command: Command, at: number, [, , balance, live, topUp, age]: Reply): void => {
+  const hear = (command: Command, at: number, reply: Reply): void => {
+    const [, , balance, live, topUp, age] = reply
     bornAt = Math.min(bornAt, at - age)
     if (command.number < heardFrom) return
     heardFrom = command.number
+    fleet = reply[7]
     heard = { at, balance, live: live > 0 ? live : heard.live, topUp }
   }
 
@@ -87,12 +93,17 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
     const at = sentAt = now()
     const command = commands.next(ledger.at(at))
     const report = ledger.report(at, options.whole)
-    const flags = [Number(options.wants), Number(options.whole), Math.round(at - bornAt), options.alive]
     const parameters = [
       ...head,
       command.number,
       commands.first(),
-      ...flags,
+      Number(options.wants),
+      Number(options.whole),
+      Math.round(at - bornAt),
+      options.alive,
+      ahead === undefined ? 0 : Math.ceil(at + ahead + options.millis),
+      // After that long Redis has let go of the process's record, and nothing of it counts.
+      at - heard.at < 2 * window ? fleet : 0,
       ...ledger.written(at, report)
     ]
     const finish = (exit: Exit.Exit<Reply, RedisError> | undefined): void => {
@@ -103,6 +114,8 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
         return done(undefined, command)
       }
       const reply = exit.value
+      // Also where it was refused as late: the clocks have moved, as it was answered in time.
+      ahead = reply[6] - at
       commands.settle(command, reply[1] === 1 ? "granted" : "over")
       if (reply[0] === status.ok) {
         ledger.told(report)

@@ -28,23 +28,24 @@ export const make = (link: Link, ledger: Ledger, settings: Settings, alone: () =
   }
   const balance = (now: number): number => units(now) / unit
   const ticket = (slice: number): Taken => waits.add({ stage: "waiting", askAt: undefined, slice })
-  /** Whether the process lets itself make a retry. */
-  const decide = (now: number): boolean => {
+  /** What the process decides by itself. */
+  const decided = (now: number): Withdrawal | undefined => {
     alone()
-    if (whileAway === "deny" || share.balance(link.heard(), ledger, settings, now) < unit) return false
-    ledger.own(ledger.at(now), 1)
-    return true
+    if (whileAway === "deny" || share.balance(link.heard(), ledger, settings, now) < unit) return undefined
+    const slice = ledger.at(now)
+    ledger.own(slice, 1)
+    return ticket(slice)
   }
   const asked = (now: number): Effect.Effect<Withdrawal | undefined> =>
     Effect.callback((resume) => {
       let wanted = true
       link.withdraw((answer, slice) => {
-        if (answer === "granted" && (!wanted || waits.full())) {
-          ledger.own(slice, -1)
-          return resume(Effect.succeed(undefined))
-        }
-        const yes = answer === "granted" || (answer === "lost" && wanted && !waits.full() && decide(now))
-        resume(Effect.succeed(yes ? ticket(slice) : undefined))
+        let withdrawal: Withdrawal | undefined
+        // Many may have asked at once, and more have been granted than may wait.
+        if (wanted && answer !== "denied" && !waits.full()) {
+          withdrawal = answer === "granted" ? ticket(slice) : decided(now)
+        } else if (answer === "granted") ledger.own(slice, -1)
+        resume(Effect.succeed(withdrawal))
       })
       return Effect.sync(() => {
         wanted = false
@@ -57,17 +58,21 @@ export const make = (link: Link, ledger: Ledger, settings: Settings, alone: () =
       paces.request(now)
     },
     balance,
-    ceiling: (now) => perRun.ceiling(perOperation, balance(now)),
+    ceiling: (now) => perRun.ceiling(perOperation, balance(now), 2),
     withdraw: (now) => {
       if (waits.full()) return undefined
       if (link.joined()) return asked(now)
-      return decide(now) ? ticket(ledger.at(now)) : undefined
+      return decided(now)
     },
     refund: (_, withdrawal) => {
       const taken = ticketOf<Taken>(withdrawal)
       if (!waits.cancel(taken)) return
       paces.leave(taken)
       ledger.own(taken.slice, -1)
+    },
+    undo: (_, withdrawal) => {
+      const taken = ticketOf<Taken>(withdrawal)
+      if (waits.undo(taken)) ledger.own(taken.slice, -1)
     },
     ready: (now, withdrawal) => paces.ready(now, ticketOf<Taken>(withdrawal)),
     start: (now, withdrawal) => {

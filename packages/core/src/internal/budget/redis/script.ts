@@ -7,8 +7,8 @@
  *
  * Only a retry is granted by "one more", because nobody but Redis can know whether there is one left. The script keeps
  * the number of the command that got it, until the process says that it knows the outcome of all commands before `lo`:
- * from then on its own report has what was granted and what came of it. So a grant whose reply was lost or came too
- * late, and one to a command that lay in the socket of a frozen server, does not stay.
+ * from then on its own report has what was granted and what came of it. So a grant whose reply was lost does not stay.
+ * A command that runs when nobody waits for it any more, as it lay in the socket of a frozen server, does nothing.
  */
 import * as Redis from "effect/persistence/Redis"
 
@@ -22,8 +22,8 @@ export const status = { late: 0, ok: 1, unknown: 2 } as const
 
 /**
  * What the script answers: its status; whether a retry was granted; the balance, in units; how many processes live,
- * 0 when that was not asked; what tops up the requests' part to the reserve, in units a second; and how long ago the
- * budget began, in milliseconds.
+ * 0 when that was not asked; what tops up the requests' part to the reserve, in units a second; how long ago the budget
+ * began, and the time on the server's clock, in milliseconds; and which record of the fleet it is.
  */
 export type Reply = readonly [
   status: number,
@@ -31,7 +31,9 @@ export type Reply = readonly [
   balance: number,
   live: number,
   topUp: number,
-  age: number
+  age: number,
+  now: number,
+  fleet: number
 ]
 
 // Slices are those of the server's clock. That of a process is put where it was first seen; both are kept in twelve
@@ -41,25 +43,30 @@ const lua = `
 local length, ratio, trickle = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id, seq, lo = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
 local wants, whole = ARGV[7] == "1", ARGV[8] == "1"
-local age, alive = tonumber(ARGV[9]), tonumber(ARGV[10])
+local age, alive, deadline = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local current = math.floor(now / length)
+-- Nobody waits for it any more.
+if deadline > 0 and now > deadline then return {0, 0, 0, 0, 0, 0, now, 0} end
 
-local text = redis.call("GET", KEYS[2])
-local own
-if text then
-  own = cmsgpack.unpack(text)
-  if seq < own.lo then return {0, 0, 0, 0, 0, 0} end
+-- A fleet is known by the microsecond in which its record was made.
+local function new() return {id = time[1] * 1000000 + time[2], born = now, slices = {}} end
+local text = redis.call("GET", KEYS[1])
+local fleet = text and cmsgpack.unpack(text) or new()
+text = redis.call("GET", KEYS[2])
+local own = text and cmsgpack.unpack(text)
+if own and own.fleet == fleet.id then
+  if seq < own.lo then return {0, 0, 0, 0, 0, 0, now, 0} end
 elseif whole then
-  own = {lo = lo, seq = -1, slices = {}, granted = {}}
+  -- Redis has evicted the record of the process, and not what is counted of it: all are to tell it anew.
+  if not own and (fleet.id == tonumber(ARGV[12]) or redis.call("ZSCORE", KEYS[3], id)) then fleet = new() end
+  own = {fleet = fleet.id, lo = lo, seq = -1, slices = {}, granted = {}}
 else
-  return {2, 0, 0, 0, 0, 0}
+  return {2, 0, 0, 0, 0, 0, now, 0}
 end
 
-text = redis.call("GET", KEYS[1])
-local fleet = text and cmsgpack.unpack(text) or {born = now, slices = {}}
 fleet.born = math.min(fleet.born, now)
 -- Not with every command: each is a little late, and little by little the beginning would move.
 if whole then fleet.born = math.min(fleet.born, now - age) end
@@ -91,7 +98,7 @@ end
 own.lo = math.max(own.lo, lo)
 
 local newest
-for i = 11, #ARGV, 4 do
+for i = 13, #ARGV, 4 do
   local number = tonumber(ARGV[i])
   local place = tostring(number % 12)
   local slice = own.slices[place]
@@ -146,12 +153,26 @@ elseif alive > 0 then
   redis.call("PEXPIRE", KEYS[3], 60000)
   live = redis.call("ZCARD", KEYS[3])
 end
-return {1, granted, balance, live, math.max(0, math.floor(missing / (length * 10) * 1000)), now - fleet.born}
+return {1, granted, balance, live, math.max(0, math.floor(missing / (length * 10) * 1000)), now - fleet.born, now, fleet.id}
 `
 
 /** Keys, and then the arguments that the script begins with; see there. */
 export type Parameters = ReadonlyArray<string | number>
 
+/** An answer as numbers. */
+export const numbers = ([status, granted, balance, live, topUp, age, now, fleet]: ReadonlyArray<unknown>): Reply => [
+  Number(status),
+  Number(granted),
+  Number(balance),
+  Number(live),
+  Number(topUp),
+  Number(age),
+  Number(now),
+  Number(fleet)
+]
+
 // It is made where it is used: a program without it does not hold it.
-export const make = (): Redis.Script<{ params: [Parameters]; result: Reply }> =>
-  Redis.script((parameters: Parameters) => parameters, { numberOfKeys: 3, lua }).withReturnType<Reply>()
+export const make = (): Redis.Script<{ params: [Parameters]; result: ReadonlyArray<unknown> }> =>
+  Redis.script((parameters: Parameters) => parameters, { numberOfKeys: 3, lua }).withReturnType<
+    ReadonlyArray<unknown>
+  >()
