@@ -5,6 +5,8 @@ const slow = [
   "test/packaging/**/*.test.ts",
   "test/examples/**/*.test.ts",
   "test/cli/**/*.test.ts",
+  "test/http/live/**/*.test.ts",
+  "test/idempotency/live/**/*.test.ts",
   "test/redis/**/*.test.ts",
   "test/process/**/*.test.ts",
   "test/sql/live/**/*.test.ts",

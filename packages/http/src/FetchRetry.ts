@@ -24,6 +24,13 @@ import { run } from "./internal/fetch/run.ts"
 import * as settings from "./internal/fetch/settings.ts"
 import type * as RetryHint from "./RetryHint.ts"
 
+export {
+  /**
+   * An answer that is worth another attempt: `lastError` of the exhaustion, and what policies, `when` and `onRetry` see.
+   */
+  ResponseError
+} from "./internal/client/responseError.ts"
+
 /**
  * What can be called as `fetch` is.
  *
@@ -64,14 +71,15 @@ export interface Options {
   readonly deadline?: Duration.Input | undefined
   /**
    * Who pays for retries. Default: a budget for each origin (`RetryBudget.make`), which the calls of one function share;
-   * so make it once, not for each call.
+   * so make it once, not for each call. It begins with one retry: where little is sent, a call that fails makes two
+   * attempts rather than three.
    */
   readonly budget?: RetryBudget.RetryBudget | "none" | undefined
   /** How many origins have a budget of their own; the others share one. An integer of at least 1. Default: 1000. */
   readonly maxOrigins?: number | undefined
   /** How what a server says of the wait is read. Default: `"standard"`. */
   readonly profile?: RetryHint.ProfileName | RetryHint.Profile | undefined
-  /** Which responses and errors are worth a retry, and which have certainly done nothing. Default: `Transience.standard`. */
+  /** Which responses and errors are worth a retry, and which have done nothing. Default: `Transience.standard`. */
   readonly transience?: Transience.Classifier | undefined
   /** Whether `retry-attempt` and the deadline are sent. Default: true; never from a page to another origin. */
   readonly headers?: boolean | undefined
@@ -141,7 +149,8 @@ export interface Options {
  * try {
  *   await fetch("https://api.example.com/orders")
  * } catch (error) {
- *   console.log(RetryExhausted.is(error) && error.lastError instanceof HttpRetry.ResponseError && error.lastError.status) // => 503
+ *   const last = RetryExhausted.is(error) ? error.lastError : undefined
+ *   console.log(last instanceof HttpRetry.ResponseError && last.status) // => 503
  * }
  * ```
  *
@@ -153,5 +162,5 @@ export const fetch = (
   options: Options = {}
 ): Fetch => {
   const made = settings.make(policy, options)
-  return (input, init) => run(made, input, init)
+  return (input, init = {}) => run(made, input, init)
 }

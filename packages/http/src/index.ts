@@ -1,1 +1,2 @@
+export * as HttpRetry from "./HttpRetry.ts"
 export * as RetryHint from "./RetryHint.ts"

@@ -44,20 +44,33 @@ export interface Prepared {
   readonly request: Request
   /** Whether the body has been read, and cannot be read again. */
   readonly spent: () => boolean
+  /** Whether the body failed by itself, which no other attempt would change. */
+  readonly broken: () => boolean
   readonly close: Effect.Effect<void>
 }
 
-const lasting = (request: Request): Prepared => ({ request, spent: () => false, close: Effect.void })
+const no = (): boolean => false
 
-/** A stream that is read once: whoever begins to read it is noticed. */
-const once = (request: Request, { contentLength, contentType, stream }: HttpBody.Stream, close: Effect.Effect<void>) => {
+const lasting = (request: Request): Prepared => ({ request, spent: no, broken: no, close: Effect.void })
+
+/** A stream of which it is noticed that somebody begins to read it, and that it fails. */
+const watched = (
+  request: Request,
+  { contentLength, contentType, stream }: HttpBody.Stream,
+  replayable: boolean,
+  close: Effect.Effect<void>
+): Prepared => {
   let begun = false
+  let failed = false
   const noticed = Stream.suspend(() => {
     begun = true
-    return stream
+    return Stream.tapError(stream, () =>
+      Effect.sync(() => {
+        failed = true
+      }))
   })
   const body = HttpBody.stream(noticed, contentType, contentLength)
-  return { request: withBody(request, body), spent: () => begun, close }
+  return { request: withBody(request, body), spent: () => begun && !replayable, broken: () => failed, close }
 }
 
 /** A stream that is kept, unless it is too long: then it is sent once, from the beginning all the same. */
@@ -67,7 +80,7 @@ const buffered = (request: Request, body: HttpBody.Stream, most: number): Effect
       return lasting(HttpClientRequest.setBody(request, HttpBody.uint8Array(bytes, body.contentType)))
     }
     const whole = Stream.concat(Stream.succeed(bytes), rest)
-    return once(request, HttpBody.stream(whole, body.contentType, body.contentLength), close)
+    return watched(request, HttpBody.stream(whole, body.contentType, body.contentLength), false, close)
   })
 
 // Larger ones are not worth the memory.
@@ -111,10 +124,13 @@ export const prepare = (request: Request): Effect.Effect<Prepared> => {
     case "Raw":
       // Whoever reads it is not noticed, so it counts as read as soon as it is sent.
       return Effect.succeed(
-        isLasting(body.body) || what?.replayable === true ? lasting(request) : { ...lasting(request), spent: () => true }
+        isLasting(body.body) || what?.replayable === true
+          ? lasting(request)
+          : { ...lasting(request), spent: () => true }
       )
     case "Stream":
-      if (what === undefined) return Effect.succeed(once(request, body, Effect.void))
-      return what.replayable ? Effect.succeed(lasting(request)) : buffered(request, body, what.bytes)
+      return what === undefined || what.replayable
+        ? Effect.succeed(watched(request, body, what !== undefined, Effect.void))
+        : buffered(request, body, what.bytes)
   }
 }

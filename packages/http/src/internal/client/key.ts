@@ -21,7 +21,9 @@ export const form = (
 ): KeyForm => {
   const name = String(header).toLowerCase()
   // `=` and space are none of a name's characters, so marks can be read back.
-  if (!token.test(name)) throw new InvalidPolicy({ argument: `${place}.header`, value: header, rule: "a header's name" })
+  if (!token.test(name)) {
+    throw new InvalidPolicy({ argument: `${place}.header`, value: header, rule: "a header's name" })
+  }
   if (style === "quoted" || style === "bare") return { header: name, style }
   throw new InvalidPolicy({ argument: `${place}.style`, value: style, rule: `"quoted" or "bare"` })
 }

@@ -7,7 +7,7 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 
 type Request = HttpClientRequest.HttpClientRequest
 
-export const header = "reprise-retry"
+const header = "reprise-retry"
 
 /** How an idempotency key is written, and where. */
 export interface KeyForm {
@@ -24,7 +24,7 @@ export interface Marks {
   readonly keyHeader: string | undefined
 }
 
-export const none: Marks = { idempotent: false, generate: undefined, keyHeader: undefined }
+const none: Marks = { idempotent: false, generate: undefined, keyHeader: undefined }
 
 const write = ({ generate, idempotent, keyHeader }: Marks): string =>
   [

@@ -1,7 +1,6 @@
-import * as Transience from "@reprise/core/Transience"
+import type * as Transience from "@reprise/core/Transience"
 import type * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
-import { NodeInspectSymbol } from "effect/Inspectable"
 
 interface Fields {
   readonly status: number
@@ -42,7 +41,7 @@ export class ResponseError extends Base {
     return excerpts.get(this)
   }
 
-  get [Transience.TypeId](): Transience.SelfDescription {
+  get "~@reprise/core/Transience"(): Transience.SelfDescription {
     const { applied, retryAfter, throttled } = this
     return { transience: "transient", applied, throttled, retryAfter }
   }
@@ -50,10 +49,6 @@ export class ResponseError extends Base {
   override toJSON(): unknown {
     const { applied, headers, method, status, url } = this
     return { _tag: "ResponseError", status, method, url, headers, applied }
-  }
-
-  override [NodeInspectSymbol](): unknown {
-    return this.toJSON()
   }
 }
 

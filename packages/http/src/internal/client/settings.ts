@@ -84,8 +84,9 @@ export const check = (place: string, options: RequestOptions & Options, without:
     if (accepted === undefined) {
       throw new InvalidPolicy({ argument, value, rule: `one of the options ${known.map(([name]) => name).join(", ")}` })
     }
-    const known_ = value === undefined || accepted.includes(typeof value)
-    if (!known_ || value === null) throw new InvalidPolicy({ argument, value, rule: `of the type ${accepted.join(" or ")}` })
+    if (value === null || (value !== undefined && !accepted.includes(typeof value))) {
+      throw new InvalidPolicy({ argument, value, rule: `of type ${accepted.join(" or ")}` })
+    }
   }
 }
 

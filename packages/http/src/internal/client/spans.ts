@@ -12,16 +12,16 @@ const errorType = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
   return Transience.classify(error).code ?? (error instanceof Error ? error.name : "_OTHER")
 }
 
-// The span is ended inside the client, out of anybody's reach: so it is told of its end before it is handed there.
+// The span is ended inside the client, out of anybody's reach: so it is told of its end before it is handed there. One
+// that cannot be changed stays as it is.
 const telling = (span: Tracer.Span): Tracer.Span => {
   const end = span.end.bind(span)
-  span.end = (time, exit) => {
-    if (!span.attributes.has("error.type")) {
-      const type = errorType(exit)
-      if (type !== undefined) span.attribute("error.type", type)
-    }
+  const value: Tracer.Span["end"] = (time, exit) => {
+    const type = span.attributes.has("error.type") ? undefined : errorType(exit)
+    if (type !== undefined) span.attribute("error.type", type)
     end(time, exit)
   }
+  Reflect.defineProperty(span, "end", { value, configurable: true })
   return span
 }
 

@@ -2,11 +2,11 @@
 import type { IdempotencyKey } from "@reprise/core/IdempotencyKey"
 import * as keys from "../client/key.ts"
 import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
-import { type Judged, judge } from "../semantics/judge.ts"
+import { judge, type Judged } from "../semantics/judge.ts"
 import { jsonOf } from "./json.ts"
 import { networkError } from "./networkError.ts"
 import { elsewhere, isCrossOrigin, type Outgoing } from "./outgoing.ts"
-import { type Answer, follow } from "./redirect.ts"
+import { follow } from "./redirect.ts"
 import { cancel, setResponse } from "./responses.ts"
 import type { Settings } from "./settings.ts"
 
@@ -19,6 +19,8 @@ export interface Call {
   keyed: boolean
   /** The wait that the last answer asked for, in milliseconds. */
   asked: number | undefined
+  /** The last status. */
+  last: number
 }
 
 export interface Attempt {
@@ -44,30 +46,40 @@ const headersOf = ({ key, outgoing, settings }: Call, { deadline, number }: Atte
   return headers
 }
 
-const send = async ({ outgoing, settings }: Call, headers: Headers, signal: AbortSignal): Promise<Answer> => {
+const send = (call: Call, headers: Headers, signal: AbortSignal): Promise<Response> => {
+  const { outgoing, settings } = call
   const { body, input, method, redirect, rest, url } = outgoing
   const fetch = settings.fetch ?? globalThis.fetch
   const own = [settings.keyForm.header, attemptHeader, deadlineHeader]
   const init = { ...rest, method, headers, signal }
-  return redirect === "follow" && own.some((name) => headers.has(name))
-    ? follow(fetch, { input, url, init, rest: elsewhere(outgoing), own, body, dropped: false })
-    : { response: await fetch(input, { ...init, ...body.take(), redirect }), dropped: false }
+  if (redirect !== "follow" || !own.some((name) => headers.has(name))) {
+    return fetch(input, { ...init, ...body.take(), redirect })
+  }
+  // At once, and not with the outcome: a timeout may come in between.
+  const onDropped = () => {
+    call.keyed = false
+  }
+  return follow(fetch, { input, url, init, rest: elsewhere(outgoing), own, onDropped, body })
 }
 
-const failureOf = async (
-  { outgoing: { method, url }, settings }: Call,
-  response: Response,
-  now: () => number
-): Promise<Judged | undefined> => {
-  if (response.status < 400) return undefined
+// The server could not be sure of the connection, or of the early data: either is over at the next attempt.
+const once: ReadonlySet<number> = new Set([421, 425])
+
+const spentNote = "its body is a stream that is read once: see the option bufferBody"
+
+const failureOf = async (call: Call, response: Response, now: () => number): Promise<Judged | undefined> => {
+  const { last, outgoing: { body, method, url }, settings } = call
+  const { status } = response
+  call.last = status
+  if (status < 400 || (once.has(status) && status === last)) return undefined
   const failing = {
     method,
     url: response.url || url,
-    status: response.status,
+    status,
     headers: Object.fromEntries(response.headers),
     body: settings.profile.readsBody ? await jsonOf(response) : undefined
   }
-  return judge(failing, now(), settings)
+  return judge(failing, now(), settings, body.replayable() ? undefined : spentNote)
 }
 
 /** The response, where it is not worth another attempt; otherwise it fails with a `ResponseError`. */
@@ -75,20 +87,20 @@ export const attempt = async (call: Call, info: Attempt): Promise<Response> => {
   const { outgoing, settings } = call
   const headers = headersOf(call, info)
   call.asked = undefined
-  const carries = headers.has(settings.keyForm.header)
-  call.keyed = carries
+  call.keyed = headers.has(settings.keyForm.header)
   // The caller's signal goes on to hold for the body, when the attempt is over.
   const signal = outgoing.signal === undefined ? info.signal : AbortSignal.any([outgoing.signal, info.signal])
-  let answer: Answer
+  let response: Response
   try {
-    answer = await send(call, headers, signal)
+    response = await send(call, headers, signal)
   } catch (error) {
     throw settings.fetch === undefined ? networkError(error, outgoing) : error
   }
-  const { dropped, response } = answer
-  // An attempt that was given up may not know it.
-  if (info.signal.aborted) cancel(response)
-  call.keyed = carries && !dropped
+  if (info.signal.aborted) {
+    // An attempt that was given up, and did not know it.
+    cancel(response)
+    throw info.signal.reason
+  }
   const failure = await failureOf(call, response, info.now)
   if (failure === undefined) return response
   setResponse(failure.error, response)

@@ -6,6 +6,8 @@ export interface Body {
   readonly take: () => RequestInit
   /** Whether another attempt would send all of it again. */
   readonly replayable: () => boolean
+  /** Somebody else reads it: fetch refuses it. */
+  readonly taken?: true
   /** The call has failed: nothing will read it any more. */
   readonly cancel: (reason: unknown) => void
 }
@@ -15,8 +17,10 @@ const always = (): boolean => true
 
 const replayed = (init: RequestInit): Body => ({ take: () => init, replayable: always, cancel: ignore })
 
-/** No body, or one that fetch has to see to refuse it. */
 export const none: Body = /* @__PURE__ */ replayed({})
+
+/** The body of somebody else, for fetch to refuse. */
+export const taken = (init: RequestInit): Body => ({ ...replayed(init), taken: true })
 
 /** A body that can be read once and cannot be watched: sent once. */
 export const once = (init: RequestInit): Body => {
@@ -33,8 +37,7 @@ export const once = (init: RequestInit): Body => {
 
 /** A stream, of which up to `limit` bytes are kept for another attempt. */
 export const streamed = (source: ReadableStream<Uint8Array<ArrayBuffer>>, limit: number): Body => {
-  // Somebody else reads it: fetch says so better.
-  if (source.locked) return once({ body: source })
+  if (source.locked) return taken({ body: source })
   const { cancel, replayable, stream } = recorded.record(source, limit)
   // The key is not in the types of all runtimes, which want it all the same.
   return { take: () => ({ body: stream(), duplex: "half" } as RequestInit), replayable, cancel }
@@ -42,7 +45,9 @@ export const streamed = (source: ReadableStream<Uint8Array<ArrayBuffer>>, limit:
 
 const copyOf = (form: FormData): FormData => {
   const copy = new FormData()
-  form.forEach((value, name) => typeof value === "string" ? copy.append(name, value) : copy.append(name, value, value.name))
+  form.forEach((value, name) =>
+    typeof value === "string" ? copy.append(name, value) : copy.append(name, value, value.name)
+  )
   return copy
 }
 

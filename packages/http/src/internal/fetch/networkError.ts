@@ -1,12 +1,15 @@
 /** What fetch rejects with when the network fails, in runtimes that say nothing more of it. */
 import * as Transience from "@reprise/core/Transience"
+import { none } from "./body.ts"
 import type { Outgoing } from "./outgoing.ts"
 
 /** Whether the arguments alone make fetch reject. */
-const isRefused = ({ input, method, rest }: Outgoing): boolean => {
+const isRefused = ({ body, method, redirect, rest, url }: Outgoing): boolean => {
+  if (body.taken === true) return true
   try {
-    // A body is what may be gone by now.
-    return new Request(typeof input === "object" && "url" in input ? input.url : input, { ...rest, method }) === undefined
+    // Any body will do: what is asked is whether there may be one.
+    void new Request(url, { ...rest, method, redirect, ...(body === none ? {} : { body: "" }) })
+    return false
   } catch {
     return true
   }

@@ -57,24 +57,27 @@ const methodOf = (method: string): string => {
 const bodyOf = (request: Request | undefined, init: RequestInit, limit: number): body.Body => {
   // As fetch: a body of the second argument stands for the request's.
   if (init.body !== undefined && init.body !== null) return body.fromInit(init.body, limit)
-  if (request === undefined || request.bodyUsed) return body.none
+  if (request === undefined) return body.none
+  if (request.bodyUsed) return body.taken({})
   const stream: ReadableStream<Uint8Array<ArrayBuffer>> | null | undefined = request.body
   if (stream === null) return body.none
   // Not every browser shows it: then the request itself brings it, once.
   return stream === undefined ? body.once({}) : body.streamed(stream, limit)
 }
 
-export const read = (input: RequestInfo | URL, init: RequestInit = {}, limit: number): Outgoing => {
+export const read = (input: RequestInfo | URL, init: RequestInit, limit: number): Outgoing => {
   const request = input instanceof Request ? input : undefined
   const url = request === undefined ? resolved(input as string | URL) : request.url
   const { body: _, headers, method, redirect, signal, ...rest } = init
+  // A Request in the place of the second argument has nothing that can be spread.
+  const more = init instanceof Request ? restOf(init) : rest
   return {
     input,
     url,
     origin: URL.canParse(url) ? new URL(url).origin : "null",
     method: methodOf(method ?? request?.method ?? "GET"),
     headers: new Headers(headers ?? request?.headers),
-    rest,
+    rest: more,
     redirect: redirect ?? request?.redirect ?? "follow",
     body: bodyOf(request, init, limit),
     // An explicit null takes the request's own signal away.

@@ -1,4 +1,4 @@
-/** Following redirects by hand, so that headers meant for one server do not reach another (Fetch, "HTTP-redirect fetch"). */
+/** Following redirects by hand, so that what is for one server does not reach another (Fetch, "HTTP-redirect fetch"). */
 import * as Transience from "@reprise/core/Transience"
 import { type Body, none } from "./body.ts"
 import { cancel } from "./responses.ts"
@@ -15,14 +15,9 @@ export interface Hop {
   readonly rest: RequestInit
   /** The headers that are meant for the first server. */
   readonly own: ReadonlyArray<string>
+  /** Told before they are left behind. */
+  readonly onDropped: () => void
   readonly body: Body
-  /** Whether these are no more among those that are sent. */
-  readonly dropped: boolean
-}
-
-export interface Answer {
-  readonly response: Response
-  readonly dropped: boolean
 }
 
 const most = 20
@@ -45,26 +40,28 @@ const locationOf = (response: Response, from: URL): URL | undefined => {
   if (!URL.canParse(location, from)) throw refused("Redirect to what is no URL")
   const to = new URL(location, from)
   if (!/^https?:$/.test(to.protocol)) throw refused(`Redirect to a URL of ${to.protocol}`)
+  if (to.username !== "" || to.password !== "") throw refused("Redirect to a URL with credentials")
   if (to.hash === "") to.hash = from.hash
   return to
 }
 
-const next = ({ body, dropped, init, own, rest }: Hop, status: number, from: URL, to: URL): Hop => {
+const next = (hop: Hop, status: number, from: URL, to: URL): Hop => {
+  const { body, init, onDropped, own, rest } = hop
   const { method } = init
   const toGet = status === 303 ? method !== "GET" && method !== "HEAD" : status < 303 && method === "POST"
-  const elsewhere = to.origin !== from.origin
   const headers = new Headers(init.headers)
   if (toGet) without(headers, ofBody)
-  if (elsewhere) without(headers, [...ofOrigin, ...own])
   if (!toGet && !body.replayable()) throw refused("Redirect of a body that can be read once")
+  if (to.origin !== from.origin) {
+    without(headers, [...ofOrigin, ...own])
+    onDropped()
+  }
   return {
+    ...hop,
     input: to,
     url: to.href,
     init: { ...rest, method: toGet ? "GET" : method, headers, signal: init.signal },
-    rest,
-    own,
-    body: toGet ? none : body,
-    dropped: dropped || elsewhere
+    body: toGet ? none : body
   }
 }
 
@@ -75,22 +72,25 @@ const marked = (response: Response): Response =>
  * Where redirects cannot be followed by hand, as in browsers, which do not show them: the request once more, without
  * the headers that must not go elsewhere.
  */
-const blindly = async (fetch: Fetch, { body, init, input, own }: Hop): Promise<Answer> => {
+const blindly = (fetch: Fetch, { body, init, input, onDropped, own }: Hop): Promise<Response> => {
   if (!body.replayable()) throw refused("Redirect of a body that can be read once")
   const headers = new Headers(init.headers)
   without(headers, own)
-  return { response: await fetch(input, { ...init, ...body.take(), headers, redirect: "follow" }), dropped: true }
+  onDropped()
+  return fetch(input, { ...init, ...body.take(), headers, redirect: "follow" })
 }
 
 /** Sends a request, and again to wherever it is redirected. */
-export const follow = async (fetch: Fetch, first: Hop): Promise<Answer> => {
+export const follow = async (fetch: Fetch, first: Hop): Promise<Response> => {
   let hop = first
-  for (let count = 0; ; count++) {
+  for (let count = 0;; count++) {
     const response = await fetch(hop.input, { ...hop.init, ...hop.body.take(), redirect: "manual" })
+    // A fetch that does not listen to the signal is asked nothing more.
+    if (hop.init.signal.aborted) return response
     if (response.type === "opaqueredirect") return blindly(fetch, hop)
     const from = new URL(hop.url)
     const to = locationOf(response, from)
-    if (to === undefined) return { response: count === 0 ? response : marked(response), dropped: hop.dropped }
+    if (to === undefined) return count === 0 ? response : marked(response)
     cancel(response)
     if (count === most) throw refused("More than 20 redirects")
     hop = next(hop, response.status, from, to)

@@ -1,4 +1,4 @@
-/** The response that an error of ours is about. The error outlives it, so it does not hold it as a property. */
+/** The response that an error of ours is about. The error outlives it, so it is taken away when its turn has come. */
 import type { ResponseError } from "../client/responseError.ts"
 
 const responses = /* @__PURE__ */ new WeakMap<object, Response>()
@@ -7,10 +7,12 @@ export const setResponse = (error: ResponseError, response: Response): void => {
   responses.set(error, response)
 }
 
-/** One whose body can still be read. */
-export const responseOf = (error: unknown): Response | undefined => {
-  const response = typeof error === "object" && error !== null ? responses.get(error) : undefined
-  return response?.bodyUsed === true ? undefined : response
+/** The response, once. */
+export const take = (error: unknown): Response | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  const response = responses.get(error)
+  responses.delete(error)
+  return response
 }
 
 const ignore = (): void => {}

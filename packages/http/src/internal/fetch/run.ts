@@ -12,13 +12,14 @@ import * as Option from "effect/Option"
 import { isIdempotent, nameOf } from "../client/method.ts"
 import { attempt, type Call } from "./attempt.ts"
 import { type Outgoing, read } from "./outgoing.ts"
-import { cancel, responseOf } from "./responses.ts"
+import { cancel, take } from "./responses.ts"
 import type { Settings } from "./settings.ts"
 
 const described = ({ headers, method, url }: Outgoing) => ({ method, url, headers: new Headers(headers) })
 
 const isRepeatable = ({ idempotent }: Settings, outgoing: Outgoing): boolean =>
-  isIdempotent(outgoing.method) || (typeof idempotent === "function" ? idempotent(described(outgoing)) : idempotent === true)
+  isIdempotent(outgoing.method) ||
+  (typeof idempotent === "function" ? idempotent(described(outgoing)) : idempotent === true)
 
 /** The key of a request that needs one, the same for all its attempts. */
 const keyOf = (settings: Settings, outgoing: Outgoing): Effect.Effect<IdempotencyKey.IdempotencyKey | undefined> => {
@@ -32,13 +33,13 @@ const keyOf = (settings: Settings, outgoing: Outgoing): Effect.Effect<Idempotenc
 /** What a function of the caller's returns, whether or not it is a promise. */
 const promised = <A>(f: () => A | PromiseLike<A>): Effect.Effect<A> => Effect.promise(async () => f())
 
-const attempts = (call: Call, budget: RetryBudget.Holding | undefined): Effect.Effect<Response, unknown> =>
-  Effect.gen(function*() {
+const attempts = (call: Call, budget: RetryBudget.Holding): Effect.Effect<Response, unknown> =>
+  Effect.gen(function* () {
     const { number, previous } = yield* Retry.Attempt
     const clock = yield* Clock.Clock
     const deadline = Option.getOrUndefined(yield* Deadline.toHeader)
     // The response that was kept in case that there would be no other attempt.
-    cancel(responseOf(previous))
+    cancel(take(previous))
     const now = () => clock.currentTimeMillisUnsafe()
     return yield* Effect.tryPromise({
       try: (signal) => attempt(call, { number, deadline, signal, now }),
@@ -47,7 +48,7 @@ const attempts = (call: Call, budget: RetryBudget.Holding | undefined): Effect.E
   }).pipe(Effect.tapError(() => {
     const { asked = 0, settings: { hintLimit } } = call
     // What a run waits for, the others of the origin wait for.
-    return budget === undefined || asked === 0 || asked > hintLimit ? Effect.void : budget.hold(asked)
+    return asked === 0 ? Effect.void : budget.hold(Math.min(asked, hintLimit))
   }))
 
 const runOf = (call: Call): Effect.Effect<Response, unknown> =>
@@ -55,14 +56,13 @@ const runOf = (call: Call): Effect.Effect<Response, unknown> =>
     const { outgoing, settings } = call
     const { body, method, origin, signal } = outgoing
     const { deadline, exhausted, told, when } = settings
-    const now = Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
-    const own = settings.budget === undefined ? settings.origins.of(origin, now) : undefined
+    const budget = settings.origins.of(origin, Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
     const repeatable = isRepeatable(settings, outgoing)
-    const run = Retry.run(attempts(call, own), settings.policy, {
+    const run = Retry.run(attempts(call, budget), settings.policy, {
       name: settings.name ?? nameOf(method),
       origin,
       attemptTimeout: settings.attemptTimeout,
-      budget: own ?? settings.budget,
+      budget,
       repeatable: (error: unknown) =>
         body.replayable() && (repeatable || call.keyed || settings.transience.notApplied(error)),
       // A caller that went away is not asked, and wants no other attempt.
@@ -73,7 +73,7 @@ const runOf = (call: Call): Effect.Effect<Response, unknown> =>
           ? Effect.succeed(true)
           : promised(() => when(error)),
       onRetry: (event: Retry.RetryEvent) => {
-        if (exhausted === "error") cancel(responseOf(event.error))
+        if (exhausted === "error") cancel(take(event.error))
         return told === undefined ? Effect.void : promised(() => told(event))
       }
     })
@@ -83,22 +83,23 @@ const runOf = (call: Call): Effect.Effect<Response, unknown> =>
 const outcome = ({ body, signal }: Outgoing, { exhausted }: Settings, exit: Exit.Exit<Response, unknown>): Response => {
   if (exit._tag === "Success") return exit.value
   const error = Cause.squash(exit.cause)
-  const reason: unknown = signal?.aborted === true ? signal.reason : error
-  // Not worth a retry by the policy or by `when`: it is an answer as any other.
-  const answer = responseOf(RetryExhausted.is(error) ? error.lastError : error)
-  if (signal?.aborted !== true && answer !== undefined) {
-    if (exhausted === "response" || !RetryExhausted.is(error)) return answer
-  }
-  cancel(answer)
+  const aborted = signal?.aborted === true
+  const reason: unknown = aborted ? signal.reason : error
   body.cancel(reason)
+  // Without a retry by the policy or by `when`, it is an answer as any other.
+  const answer = take(RetryExhausted.is(error) ? error.lastError : error)
+  if (answer !== undefined && !aborted && (exhausted === "response" || !RetryExhausted.is(error))) return answer
+  cancel(answer)
   throw reason
 }
 
-export const run = async (settings: Settings, input: RequestInfo | URL, init: RequestInit | undefined): Promise<Response> => {
+export const run = async (settings: Settings, input: RequestInfo | URL, init: RequestInit): Promise<Response> => {
   const outgoing = read(input, init, settings.bufferBody)
   const { signal } = outgoing
   signal?.throwIfAborted()
-  const whole = Effect.flatMap(keyOf(settings, outgoing), (key) =>
-    runOf({ settings, outgoing, key, keyed: false, asked: undefined }))
+  const whole = Effect.flatMap(
+    keyOf(settings, outgoing),
+    (key) => runOf({ settings, outgoing, key, keyed: false, asked: undefined, last: 0 })
+  )
   return outcome(outgoing, settings, await Effect.runPromiseExit(whole, signal === undefined ? {} : { signal }))
 }

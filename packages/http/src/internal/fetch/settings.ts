@@ -70,16 +70,21 @@ export const make = (policy: Policy.Any, given: Options): Settings => {
   checkOwn(options)
   const { bufferBody = 0, deadline, exhausted = "error", fetch, idempotencyKeyForm = {}, maxOrigins = 1000 } = options
   const common = Object.fromEntries(sharedNames.map((name) => [name, options[name]]))
+  shared.check("fetch", common, [])
+  const settings = shared.make("fetch", policy, common)
   return {
-    ...shared.make("fetch", policy, common),
+    ...settings,
     origins: origins.make(
-      () => RetryBudget.make(),
+      () => settings.budget ?? RetryBudget.make(),
       shared.integer("fetch.maxOrigins", maxOrigins, 1, 1_000_000)
     ),
     deadline: deadline === undefined ? undefined : validate.duration("fetch.deadline", deadline, 1),
     idempotent: options.idempotent,
     idempotencyKey: options.idempotencyKey,
-    keyForm: keys.form("fetch.idempotencyKeyForm", validate.options("fetch.idempotencyKeyForm", idempotencyKeyForm, ["header", "style"])),
+    keyForm: keys.form(
+      "fetch.idempotencyKeyForm",
+      validate.options("fetch.idempotencyKeyForm", idempotencyKeyForm, ["header", "style"])
+    ),
     exhausted,
     bufferBody: shared.integer("fetch.bufferBody", bufferBody, 0, Number.MAX_SAFE_INTEGER),
     fetch,

@@ -1,5 +1,5 @@
 /** What a failing response means, whatever client it came through. */
-import * as Transience from "@reprise/core/Transience"
+import type * as Transience from "@reprise/core/Transience"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -47,7 +47,7 @@ const carried = (hint: Transience.Hint | undefined): Transience.RetryAfter | und
 }
 
 /** Without credentials, query and fragment: these hold secrets. */
-export const bare = (url: string): string => {
+const bare = (url: string): string => {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "")
   const { host, origin, pathname, protocol } = new URL(url)
   return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`
@@ -72,7 +72,9 @@ export const judge = (
   const { decidedBy, hint, shouldRetry } = RetryHint.read({ status, headers, body }, { now, profile })
   // What rules of the caller's may look at.
   const seen = { _tag: "ResponseError", status, method, url: bare(url), headers, retryAfter: carried(hint) }
-  const { applied, throttled, transience: verdict } = transience.classify(seen)
+  const { applied, hint: ruled, throttled, transience: verdict } = transience.classify(seen)
+  // A rule of the caller's may know a wait where the response says none.
+  const told = hint ?? ruled
   // The server knows its own failures best. A refusal in words is a hint, which ends the run and says so.
   const transient = shouldRetry === undefined || (!shouldRetry && decidedBy !== "status")
     ? verdict === "transient"
@@ -85,8 +87,8 @@ export const judge = (
     headers: picked(headers, allowed),
     applied,
     throttled,
-    retryAfter: seen.retryAfter,
+    retryAfter: carried(told),
     note
   })
-  return { error, wait: hint === undefined ? undefined : RetryHint.toMillis(hint, now) }
+  return { error, wait: told === undefined ? undefined : RetryHint.toMillis(told, now) }
 }

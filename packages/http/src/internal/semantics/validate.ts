@@ -10,7 +10,11 @@ export const options = <O extends object>(place: string, value: O, known: Readon
   }
   for (const key of Object.keys(value)) {
     if (!known.includes(key)) {
-      throw new InvalidPolicy({ argument: `${place}.${key}`, value: key, rule: `one of the options ${known.join(", ")}` })
+      throw new InvalidPolicy({
+        argument: `${place}.${key}`,
+        value: key,
+        rule: `one of the options ${known.join(", ")}`
+      })
     }
   }
   return value
@@ -19,8 +23,12 @@ export const options = <O extends object>(place: string, value: O, known: Readon
 /** A duration that is finite and at least so many milliseconds. */
 export const duration = (argument: string, value: Duration.Input, least: number): Duration.Duration => {
   // `Duration.millis(NaN)` is zero, so a number is looked at as it is.
-  const millis = typeof value === "number" ? Option.some(value) : Option.map(Duration.fromInput(value), Duration.toMillis)
-  if (Option.isSome(millis) && Number.isFinite(millis.value) && millis.value >= least) return Duration.millis(millis.value)
+  const millis = typeof value === "number"
+    ? Option.some(value)
+    : Option.map(Duration.fromInput(value), Duration.toMillis)
+  if (Option.isSome(millis) && Number.isFinite(millis.value) && millis.value >= least) {
+    return Duration.millis(millis.value)
+  }
   throw new InvalidPolicy({ argument, value, rule: `a finite duration of at least ${least} ms` })
 }
 

@@ -18,8 +18,8 @@ const grammar = /^\d{1,9}$/
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** The highest number that a header tells; 1 where none is readable. A proxy counts its own attempts, not the caller's. */
-export const attemptOf = (headers: Headers): number => {
+/** The highest number that a header tells; 1 where none is readable. A proxy counts its own, not the caller's. */
+const attemptOf = (headers: Headers): number => {
   let attempt = 1
   for (const [header, add] of counts) {
     const value = headers[header]

@@ -1,0 +1,3 @@
+export * as Idempotency from "./Idempotency.ts"
+export * as IdempotencyError from "./IdempotencyError.ts"
+export * as IdempotencyStore from "./IdempotencyStore.ts"

@@ -1,0 +1,150 @@
+/** The one caller that runs, and what the others get. */
+import * as IdempotencyKey from "@reprise/core/IdempotencyKey"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import { type IdempotencyError, InDoubt, InProgress, KeyReused, StoreFailed } from "../IdempotencyError.ts"
+import type { Answer } from "../Idempotency.ts"
+import { type Found, type Held, IdempotencyStore } from "../IdempotencyStore.ts"
+import * as canonical from "./canonical.ts"
+import { CurrentClaim } from "./claim.ts"
+import { type Ended, hold, now, type Restore } from "./hold.ts"
+import type { Settings } from "./settings.ts"
+import { verdict } from "./verdict.ts"
+import { waitFor } from "./wait.ts"
+
+export type AnyEffect = Effect.Effect<unknown, unknown, unknown>
+type Failure = IdempotencyError | IdempotencyKey.InvalidIdempotencyKey
+type AnyAnswer = Effect.Effect<Answer<unknown, unknown>, Failure, unknown>
+
+/** How errors name a record. */
+export const recordName = (id: string): string => id.slice(0, 12)
+
+/** One call, and what it knows of its record. */
+interface Call {
+  readonly store: IdempotencyStore
+  readonly clock: Clock.Clock
+  readonly settings: Settings
+  readonly operation: AnyEffect
+  readonly inTransaction: boolean
+  readonly restore: Restore
+}
+
+const replay = ({ settings }: Call, id: string, outcome: string | undefined): AnyAnswer =>
+  Effect.map(
+    Effect.mapError(settings.codec.decode(outcome ?? ""), (cause) => new StoreFailed({ operation: "decode", cause })),
+    (exit) => ({ exit, replayed: true, record: recordName(id) })
+  )
+
+/** Runs what holds the record, and leaves it. */
+const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): AnyAnswer =>
+  Effect.gen(function* () {
+    const { clock, inTransaction, operation, restore, settings, store } = call
+    const { codec, reconcile, retention, transience } = settings
+    const record = recordName(held.id)
+    let stage: "waiting" | "asking" | "told" | "running" = "waiting"
+    // Whether an earlier execution may have taken effect.
+    let unsure = abandoned
+
+    const body: AnyEffect = Effect.suspend(() => {
+      stage = "running"
+      return operation
+    })
+    const asked: AnyEffect = reconcile === undefined || !abandoned ? body : Effect.suspend(() => {
+      stage = "asking"
+      return Effect.flatMap(reconcile, (answer) => {
+        if (answer._tag === "NotApplied") {
+          unsure = false
+          return body
+        }
+        if (answer._tag === "Unknown") return Effect.fail(new InDoubt({ record, reason: "Unknown" }))
+        stage = "told"
+        return answer.exit
+      })
+    })
+    const marked = Effect.provideService(asked, CurrentClaim, { record, fence: held.fence })
+    const { exit, lost }: Ended<unknown, unknown> = inTransaction
+      ? { exit: yield* Effect.exit(restore(marked)), lost: undefined }
+      : yield* hold(store, clock, held, settings, claimedAt, marked, restore)
+
+    const leave = (state: "free" | "doubt") =>
+      Effect.exit(store.finish(held, { state: unsure ? "doubt" : state, retention }))
+    const answer: Answer<unknown, unknown> = { exit, replayed: false, record }
+
+    // Its own code has changed what it had to decide on by now.
+    const reached = stage as "waiting" | "asking" | "told" | "running"
+    if (Exit.isFailure(exit) && (reached === "waiting" || reached === "asking")) {
+      yield* leave("free")
+      return answer
+    }
+    const to = verdict(exit, codec.isFailure, transience)
+    if (to !== "record" && reached !== "told") {
+      yield* leave(to)
+      if (lost !== undefined && Exit.hasInterrupts(exit)) return yield* new InDoubt({ record, reason: lost })
+      return answer
+    }
+
+    const encoded = yield* Effect.exit(codec.encode(exit))
+    if (Exit.isFailure(encoded)) {
+      yield* leave("doubt")
+      return yield* Effect.failCause(encoded.cause)
+    }
+    const recorded = yield* Effect.exit(store.finish(held, { state: "done", outcome: encoded.value, retention }))
+    if (Exit.isFailure(recorded)) {
+      // A transaction is undone as a whole: by this failure, or by that of the operation.
+      if (inTransaction) return Exit.isFailure(exit) ? answer : yield* Effect.failCause(recorded.cause)
+      return yield* new InDoubt({ record, reason: "NotRecorded", cause: recorded.cause })
+    }
+    if (recorded.value) return answer
+    return yield* superseded(call, held)
+  })
+
+/** Another holds the record, or has left it: what it recorded is the outcome. */
+const superseded = (call: Call, held: Held): AnyAnswer =>
+  Effect.flatMap(Effect.exit(call.store.read(held.id)), (read) => {
+    const there = Exit.isSuccess(read) ? read.value : undefined
+    return there?.state === "done"
+      ? replay(call, held.id, there.outcome)
+      : Effect.fail(new InDoubt({ record: recordName(held.id), reason: "Fenced" }))
+  })
+
+export const answer = (settings: Settings, operation: AnyEffect): AnyAnswer =>
+  Effect.uninterruptibleMask((restore) =>
+    Effect.gen(function* () {
+      const store = yield* IdempotencyStore
+      const clock = yield* Clock.Clock
+      const key = yield* IdempotencyKey.fromString(settings.key)
+      const payload = yield* canonical.read(settings, settings.maxPayloadBytes)
+      const id = yield* restore(store.identify(settings.scope, key))
+      const fingerprints = yield* restore(store.fingerprints(payload))
+      const { lease, reconcile, reruns, retention, wait } = settings
+      const call: Call = { store, clock, settings, operation, inTransaction: yield* store.inTransaction, restore }
+      const record = recordName(id)
+      const holder = store.holder()
+      const request = { id, holder, fingerprint: fingerprints[0], lease, retention }
+      const until = now(clock) + wait
+
+      while (true) {
+        const askedAt = now(clock)
+        const claim: number | Found = yield* store.claim(request)
+        if (typeof claim === "number") return yield* run(call, { id, holder, fence: claim }, askedAt, false)
+        if (!fingerprints.includes(claim.fingerprint)) return yield* new KeyReused({ record })
+        if (claim.state === "done") return yield* replay(call, id, claim.outcome)
+        // The answer to an earlier claim of this very call was lost. Nothing has run.
+        const isMine = claim.holder === holder
+        if (claim.state === "running" && claim.left > 0) {
+          if (isMine) return yield* run(call, { id, holder, fence: claim.fence }, askedAt, false)
+          if (now(clock) >= until) {
+            return yield* new InProgress({ record, left: Duration.millis(Math.ceil(claim.left)) })
+          }
+          yield* restore(waitFor(store, clock, id, until))
+          continue
+        }
+        if (!isMine && !reruns && reconcile === undefined) return yield* new InDoubt({ record, reason: "Abandoned" })
+        const retakenAt = now(clock)
+        const fence = yield* store.retake(request, claim.fence)
+        if (fence !== undefined) return yield* run(call, { id, holder, fence }, retakenAt, !isMine)
+      }
+    })
+  )

@@ -1,0 +1,38 @@
+/** The tables, brought up to date in one transaction, by one process at a time. */
+import * as Effect from "effect/Effect"
+import * as Migrator from "effect/sql/Migrator"
+import type { SqlClient } from "effect/sql/SqlClient"
+import * as Client from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+
+// Milliseconds are more than what PostgreSQL has in an INTEGER; SQLite takes both words for the same.
+const create = (sql: SqlClient, table: string) =>
+  Effect.gen(function* () {
+    yield* sql.unsafe(
+      `CREATE TABLE ${table} (
+        id TEXT PRIMARY KEY NOT NULL,
+        state TEXT NOT NULL,
+        fence BIGINT NOT NULL,
+        holder TEXT NOT NULL,
+        fingerprint TEXT NOT NULL,
+        lease_until BIGINT NOT NULL,
+        expires_at BIGINT NOT NULL,
+        outcome TEXT
+      )`
+    )
+    yield* sql.unsafe(`CREATE INDEX ${table}_expires_at ON ${table} (expires_at)`)
+    yield* sql.unsafe(`CREATE TABLE ${table}_secret (id BIGINT PRIMARY KEY NOT NULL, secret TEXT NOT NULL)`)
+  })
+
+export const run = (
+  sql: SqlClient,
+  table: string
+): Effect.Effect<unknown, SqlError | Migrator.MigrationError> =>
+  Effect.provideService(
+    Migrator.make({})({
+      loader: Migrator.fromRecord({ "1_create": create(sql, table) }),
+      table: `${table}_migrations`
+    }),
+    Client.SqlClient,
+    sql
+  )

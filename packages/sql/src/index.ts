@@ -1,0 +1,1 @@
+export * as SqlRetry from "./SqlRetry.ts"

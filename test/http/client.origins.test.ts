@@ -1,0 +1,257 @@
+// What the requests of one client share: a budget for each origin, and the hint that is in force there.
+import { describe, expect, it } from "@effect/vitest"
+import { Deadline, Policy, RetryBudget, RetryControl, RetryExhausted } from "@reprise/core"
+import { HttpRetry } from "@reprise/http"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
+import { awaited, retrying, script } from "./clientScript.ts"
+
+const reasonOf = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
+  const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+  return RetryExhausted.is(error) ? error.reason._tag : undefined
+}
+
+const instant = Policy.immediate(2)
+
+describe("budgets", () => {
+  it.effect("an origin that fails uses up its own and no other", () =>
+    Effect.gen(function* () {
+      const { sent, ...made } = script(503)
+      const client = made.client.pipe(HttpRetry.client(instant))
+      expect(reasonOf(yield* awaited(client.get("https://a.example/1"), 0))).toBe("Budget")
+      expect(reasonOf(yield* awaited(client.get("https://a.example/2"), 0))).toBe("Budget")
+      expect(sent.length).toBe(3)
+      yield* awaited(client.get("https://b.example/1"), 0)
+      expect(sent.length).toBe(5)
+      // Another port is another origin.
+      yield* awaited(client.get("https://a.example:8443/1"), 0)
+      expect(sent.length).toBe(7)
+    }))
+
+  it.effect("one that is given is for all origins, and the context's where there is none", () =>
+    Effect.gen(function* () {
+      for (const given of [true, false]) {
+        const budget = RetryBudget.make({ initial: 3 })
+        const { client, sent } = retrying([503], instant, { budget: given ? budget : undefined })
+        const all = Effect.forEach(["a", "b", "c"], (host) => awaited(client.get(`https://${host}.example/`)))
+        yield* given ? all : Effect.provide(all, RetryBudget.layer(budget))
+        expect(sent.length).toBe(6)
+      }
+    }))
+
+  it.effect("none is none", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503], instant, { budget: "none" })
+      for (let i = 0; i < 20; i++) yield* awaited(client.get("https://a.example/"), 0)
+      expect(sent.length).toBe(60)
+    }))
+
+  it.effect("origins past the bound share one", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503], instant, { budget: undefined, maxOrigins: 2 })
+      const counts: Array<number> = []
+      for (const host of ["a", "b", "c", "d", "e"]) {
+        const before = sent.length
+        yield* awaited(client.get(`https://${host}.example/`), 0)
+        counts.push(sent.length - before)
+      }
+      expect(counts).toEqual([2, 2, 2, 1, 1])
+      // Origins that were not used for a minute make room.
+      yield* TestClock.adjust("61 seconds")
+      yield* awaited(client.get("https://f.example/"), 0)
+      expect(sent.length).toBe(10)
+    }))
+})
+
+describe("a hint in force", () => {
+  it.effect("holds the retries of other runs to that origin, and of no other", () =>
+    Effect.gen(function* () {
+      const byHost = (status: number, headers: Record<string, string> = {}) => () =>
+        Effect.succeed(new Response(null, { status, headers }))
+      const { client, sent, times } = retrying([
+        byHost(429, { "retry-after": "10" }),
+        byHost(503),
+        byHost(503),
+        byHost(200)
+      ], instant)
+      const urls = ["https://a.example/1", "https://a.example/2", "https://b.example/1"]
+      yield* awaited(Effect.forEach(urls, (url) => client.get(url), { concurrency: "unbounded" }))
+      const retries = sent.map(({ url }, index) => [url, times[index]!] as const).slice(3)
+      const at = (url: string) => retries.find((retry) => retry[0] === url)?.[1]
+      expect(at("https://b.example/1")).toBe(0)
+      expect(at("https://a.example/1")).toBeGreaterThanOrEqual(10_000)
+      expect(at("https://a.example/2")).toBeGreaterThanOrEqual(10_000)
+      expect(at("https://a.example/2")).toBeLessThanOrEqual(11_100)
+    }))
+
+  it.effect("is that of the origin that gave it, where a redirect led there", () =>
+    Effect.gen(function* () {
+      const seen = new Set<string>()
+      const { client, sent, times } = retrying(
+        [({ url }) =>
+          Effect.sync(() => {
+            if (url === "https://a.example/1") {
+              return new Response(null, { status: 307, headers: { location: "https://b.example/" } })
+            }
+            const status = seen.has(url) ? 200 : 503
+            seen.add(url)
+            return new Response(null, { status, headers: url === "https://b.example/" ? { "retry-after": "10" } : {} })
+          })],
+        instant,
+        { redirects: 1 }
+      )
+      const urls = ["https://a.example/1", "https://a.example/2", "https://b.example/3"]
+      yield* awaited(Effect.forEach(urls, (url) => client.get(url), { concurrency: "unbounded" }), 10)
+      const last = (url: string) => times.filter((_, index) => sent[index]!.url === url).at(-1)
+      expect(last("https://a.example/2")).toBeLessThan(1000)
+      expect(last("https://b.example/3")).toBeGreaterThanOrEqual(10_000)
+    }))
+
+  it.effect("does not hold first attempts, nor longer than this client would wait", () =>
+    Effect.gen(function* () {
+      const { client, times } = retrying([[429, { "retry-after": "1000000" }], 200, 503, 200], instant)
+      yield* awaited(client.get("https://a.example/1"))
+      yield* awaited(client.get("https://a.example/2"))
+      yield* awaited(client.get("https://a.example/3"))
+      expect(times[1]).toBeLessThan(1000)
+      expect(times[3]).toBeGreaterThanOrEqual(60_000)
+      expect(times[3]).toBeLessThanOrEqual(66_000)
+    }))
+})
+
+describe("what the server is told", () => {
+  it.effect("the number of the attempt, from the second on", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503, 503, 200])
+      yield* awaited(client.get("https://a.example/"))
+      expect(sent.map(({ headers }) => headers["retry-attempt"])).toEqual([undefined, "2", "3"])
+      expect(sent.map(({ headers }) => headers["grpc-timeout"])).toEqual([undefined, undefined, undefined])
+    }))
+
+  it.effect("what is left of the deadline", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([[503, { "retry-after": "1" }], 200])
+      yield* awaited(client.get("https://a.example/")).pipe(Deadline.within("8 seconds"))
+      const left = sent.map(({ headers }) => Number.parseInt(headers["grpc-timeout"]!))
+      expect(sent[0]!.headers["grpc-timeout"]).toBe("8000000u")
+      expect(left[1]).toBeLessThanOrEqual(7_000_000)
+      expect(left[1]).toBeGreaterThan(6_000_000)
+    }))
+
+  it.effect("nothing where that is switched off, and nothing in place of the caller's own", () =>
+    Effect.gen(function* () {
+      const quiet = retrying([503, 200], undefined, { headers: false })
+      yield* awaited(quiet.client.get("https://a.example/")).pipe(Deadline.within("8 seconds"))
+      expect(quiet.sent.map(({ headers }) => [headers["retry-attempt"], headers["grpc-timeout"]])).toEqual([
+        [undefined, undefined],
+        [undefined, undefined]
+      ])
+      const own = retrying([503, 200])
+      const headers = { "retry-attempt": "x", "grpc-timeout": "1S" }
+      yield* awaited(own.client.get("https://a.example/", { headers })).pipe(Deadline.within("8 seconds"))
+      expect(own.sent[1]!.headers).toMatchObject(headers)
+    }))
+})
+
+describe("from a page", () => {
+  it.effect("another origin is told nothing, as it would have to allow it", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503, 200])
+      const get = (url: string) => awaited(client.get(url)).pipe(Deadline.within("8 seconds"))
+      Object.assign(globalThis, { location: { origin: "https://a.example" } })
+      yield* Effect.andThen(get("https://a.example/"), get("https://b.example/")).pipe(
+        Effect.ensuring(Effect.sync(() => Reflect.deleteProperty(globalThis, "location")))
+      )
+      expect(sent.map(({ headers }) => [headers["retry-attempt"], "grpc-timeout" in headers])).toEqual([
+        [undefined, true],
+        ["2", true],
+        [undefined, false]
+      ])
+    }))
+})
+
+describe("names", () => {
+  it.effect("of runs say the method and no URL; the origin is for the switch", () =>
+    Effect.gen(function* () {
+      const events: Array<string | undefined> = []
+      const { client } = retrying([503, 200], undefined, {
+        onEvent: (event) => Effect.sync(() => events.push(event.operation))
+      })
+      yield* awaited(client.get("https://a.example/secret?token=1"))
+      expect(new Set(events)).toEqual(new Set(["HTTP GET"]))
+      const off = RetryControl.layer(RetryControl.make({ origins: { "https://a.example": { retries: "off" } } }))
+      expect(reasonOf(yield* Effect.provide(awaited(retrying([503]).client.get("https://a.example/")), off))).toBe(
+        "SwitchedOff"
+      )
+    }))
+
+  it.effect("onRetry is told before the wait, when the response is out of the way", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const { client } = retrying([[503, {}, "why"], 200], undefined, {
+        name: "stock",
+        onRetry: ({ attempt, error, name }) =>
+          Effect.sync(() => seen.push([name, attempt, error instanceof HttpRetry.ResponseError && error.excerpt]))
+      })
+      yield* awaited(client.get("https://a.example/"))
+      expect(seen).toEqual([["stock", 1, "why"]])
+    }))
+})
+
+describe("withOptions", () => {
+  it.effect("is for the requests inside, merged with what is around", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503])
+      const get = client.get("https://a.example/")
+      const twice = HttpRetry.withOptions(get, { policy: Policy.immediate(1), name: "inner" })
+      const exit = yield* awaited(
+        HttpRetry.withOptions(twice, { name: "outer", policy: Policy.immediate(9), headers: false })
+      )
+      expect(sent.map(({ headers }) => headers["retry-attempt"])).toEqual([undefined, undefined])
+      expect(String(Option.getOrUndefined(Exit.findErrorOption(exit)))).toContain("inner gave up after 2 attempts")
+    }))
+
+  it.effect("what is not given stays", () =>
+    Effect.gen(function* () {
+      const { client, times } = retrying([() => Effect.never], Policy.immediate(1), { attemptTimeout: "2 seconds" })
+      yield* awaited(client.get("https://a.example/").pipe(HttpRetry.withOptions({ attemptTimeout: undefined })))
+      expect(times).toEqual([0, 2000])
+      yield* awaited(client.get("https://a.example/").pipe(HttpRetry.withOptions({ attemptTimeout: "3 seconds" })))
+      expect(times[3]! - times[2]!).toBe(3000)
+    }))
+
+  it.effect("goes around clients that are not ours without effect", () =>
+    Effect.gen(function* () {
+      const { client } = script(503)
+      expect((yield* client.get("https://a.example/").pipe(HttpRetry.withOptions({ name: "x" }))).status).toBe(503)
+    }))
+})
+
+describe("the client", () => {
+  it.effect("is data-first too", () =>
+    Effect.gen(function* () {
+      const { sent, ...made } = script(503, 200)
+      expect(Exit.isSuccess(yield* awaited(HttpRetry.client(made.client).get("https://a.example/")))).toBe(true)
+      const none = HttpRetry.client(made.client, Policy.none, { name: "x" })
+      yield* awaited(none.get("https://a.example/"))
+      expect(sent.length).toBe(3)
+    }))
+
+  it.effect("what comes before it is done once, or in each attempt", () =>
+    Effect.gen(function* () {
+      let prepared = 0
+      let sends = 0
+      const { client } = script(503, 503, 200)
+      const retried = client.pipe(
+        HttpClient.mapRequestEffect((request) => Effect.sync(() => (prepared++, request))),
+        HttpClient.transform((send) => Effect.suspend(() => (sends++, send))),
+        HttpRetry.client(undefined, { budget: "none" })
+      )
+      yield* awaited(retried.execute(HttpClientRequest.get("https://a.example/")))
+      expect([prepared, sends]).toEqual([1, 3])
+    }))
+})

@@ -1,0 +1,190 @@
+// The lease, in virtual time.
+import { describe, expect, it } from "@effect/vitest"
+import { Idempotency, IdempotencyError } from "@reprise/idempotency"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import { TestClock } from "effect/testing"
+import { counted, faulty, layer, order, peek } from "./memory.ts"
+
+const { once } = Idempotency
+const { StoreFailed } = IdempotencyError
+
+const lease = { ...order, lease: "9 seconds" } as const
+
+/** An operation that does nothing for so long, and says when it was interrupted, in milliseconds of virtual time. */
+const lasting = (millis: number) => {
+  const interrupted: Array<number> = []
+  const operation = Effect.onInterrupt(
+    Effect.delay(Effect.succeed("done"), millis),
+    () =>
+      Effect.flatMap(
+        Effect.clockWith((clock) => clock.currentTimeMillis),
+        (at) => Effect.sync(() => void interrupted.push(at))
+      )
+  )
+  return { operation, interrupted }
+}
+
+describe("a lease", () => {
+  it.effect("is renewed for as long as the operation takes", () =>
+    Effect.gen(function* () {
+      const { interrupted, operation } = lasting(60_000)
+      const first = yield* Effect.forkChild(once(lease, operation), { startImmediately: true })
+      for (let second = 1; second < 60; second++) {
+        yield* TestClock.adjust("1 second")
+        const error = yield* Effect.flip(peek())
+        expect(error).toMatchObject({ _tag: "InProgress" })
+      }
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(first)).toBe("done")
+      expect(interrupted).toEqual([])
+    }).pipe(Effect.provide(layer())))
+
+  it.effect("is renewed after a third of it, and again soon where the store fails", () => {
+    const at: Array<number> = []
+    const store = faulty((store) => ({
+      renew: (held, terms) =>
+        Effect.flatMap(Effect.clockWith((clock) => clock.currentTimeMillis), (now) => {
+          at.push(now)
+          return at.length < 3
+            ? Effect.fail(new StoreFailed({ operation: "renew", cause: "gone" }))
+            : store.renew(held, terms)
+        })
+    }))
+    return Effect.gen(function* () {
+      const first = yield* Effect.forkChild(once(lease, lasting(8_000).operation), { startImmediately: true })
+      yield* TestClock.adjust("8 seconds")
+      expect(yield* Fiber.join(first)).toBe("done")
+      expect(at).toEqual([3_000, 3_450, 3_900, 6_900])
+    }).pipe(Effect.provide(store))
+  })
+
+  const lost: ReadonlyArray<
+    readonly [name: string, renew: Effect.Effect<boolean, IdempotencyError.StoreFailed>, number]
+  > = [
+    ["cannot be reached", Effect.fail(new StoreFailed({ operation: "renew", cause: "gone" })), 8_100],
+    ["does not answer", Effect.uninterruptible(Effect.delay(Effect.succeed(true), "1 hour")), 8_100]
+  ]
+  it.effect.each(lost)(
+    "that cannot be renewed, as the store %s, ends before its end",
+    ([, renew, end]) =>
+      Effect.gen(function* () {
+        const { interrupted, operation } = lasting(60_000)
+        const first = yield* Effect.forkChild(Effect.flip(once(lease, operation)), { startImmediately: true })
+        yield* TestClock.adjust("1 minute")
+        expect(interrupted).toEqual([end])
+        expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "LeaseLost" })
+        expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt", reason: "Abandoned" })
+      }).pipe(Effect.provide(faulty(() => ({ renew: () => renew }))))
+  )
+
+  it.effect("that another has ends the operation at once", () =>
+    Effect.gen(function* () {
+      const { interrupted, operation } = lasting(60_000)
+      const first = yield* Effect.forkChild(Effect.flip(once(lease, operation)), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      expect(interrupted).toEqual([3_000])
+      expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "Fenced" })
+    }).pipe(Effect.provide(faulty(() => ({ renew: () => Effect.succeed(false) })))))
+})
+
+describe("a holder that died (it never renews, and never ends)", () => {
+  const dead = faulty(() => ({ renew: () => Effect.never, finish: () => Effect.never }))
+  const stuck = Effect.uninterruptible(Effect.never)
+
+  it.effect("is in progress until its lease ends, and then in doubt", () =>
+    Effect.gen(function* () {
+      yield* Effect.forkDetach(once(lease, stuck), { startImmediately: true })
+      yield* TestClock.adjust(8_999)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InProgress" })
+      yield* TestClock.adjust(1)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt", reason: "Abandoned" })
+    }).pipe(Effect.provide(dead)))
+
+  it.effect("keeps who waits for it waiting until then, and not longer", () =>
+    Effect.gen(function* () {
+      yield* Effect.forkDetach(once(lease, stuck), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(Effect.flip(once({ ...order, wait: "1 hour" }, Effect.succeed("second"))))
+      yield* TestClock.adjust(8_999)
+      expect(waiting.pollUnsafe()).toBeUndefined()
+      yield* TestClock.adjust(500)
+      expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "InDoubt" })
+    }).pipe(Effect.provide(dead)))
+})
+
+describe("a holder that comes too late", () => {
+  /** The first one's renewals are believed to succeed, and its lease ends all the same: as after a pause. */
+  const deaf = () => faulty(() => ({ renew: () => Effect.succeed(true) }))
+
+  const late = (second: Effect.Effect<string, unknown>) =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(Effect.exit(once(lease, lasting(20_000).operation)), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("10 seconds")
+      const other = yield* Effect.forkChild(Effect.exit(once({ ...lease, onAbandoned: "rerun" }, second)), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("15 seconds")
+      return { first: yield* Fiber.join(first), other: yield* Fiber.join(other) }
+    })
+
+  it.effect("gets the outcome of the one after it", () =>
+    Effect.gen(function* () {
+      const { first, other } = yield* late(Effect.succeed("second"))
+      expect(other).toEqual(Exit.succeed("second"))
+      expect(first).toEqual(Exit.succeed("second"))
+      expect(yield* once(order, Effect.succeed("third"))).toBe("second")
+    }).pipe(Effect.provide(deaf())))
+
+  it.effect("is in doubt where that has none", () =>
+    Effect.gen(function* () {
+      const { first } = yield* late(Effect.die("broken"))
+      expect(String(first)).toContain("InDoubt")
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt" })
+    }).pipe(Effect.provide(deaf())))
+
+  it.effect("records the true outcome where nobody came in between", () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(once(lease, lasting(20_000).operation), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt" })
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(first)).toBe("done")
+      expect(yield* peek()).toBe("done")
+    }).pipe(Effect.provide(deaf())))
+})
+
+describe("a store that fails", () => {
+  const gone = { operation: "claim", cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) } as const
+
+  it.effect("before the operation: nothing runs", () =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      expect(yield* Effect.flip(once(order, operation))).toMatchObject({ _tag: "StoreFailed", operation: "claim" })
+      expect(count()).toBe(0)
+    }).pipe(Effect.provide(faulty(() => ({ claim: () => Effect.fail(new StoreFailed(gone)) })))))
+
+  it.effect("after it: the outcome is not recorded, and in doubt", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(once(order, Effect.succeed("ran")))
+      expect(error).toMatchObject({ _tag: "InDoubt", reason: "NotRecorded" })
+    }).pipe(Effect.provide(faulty(() => ({ finish: () => Effect.fail(new StoreFailed(gone)) })))))
+
+  it.effect("F23: a claim whose answer was lost is the caller's own, and no conflict", () =>
+    Effect.gen(function* () {
+      expect(yield* once(order, Effect.succeed("ran"))).toBe("ran")
+    }).pipe(Effect.provide(faulty((store) => ({
+      claim: (request) => Effect.andThen(store.claim(request), store.claim(request))
+    })))))
+
+  it.effect("so is one that was found when its lease had ended: nothing has run under it", () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(once(lease, Effect.succeed("ran")), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(first)).toBe("ran")
+    }).pipe(Effect.provide(faulty((store) => ({
+      claim: (request) => Effect.andThen(store.claim(request), Effect.delay(store.claim(request), "10 seconds"))
+    })))))
+})
