@@ -53,6 +53,7 @@ describe("the same payload", () => {
     [{ a: null }, {}],
     [[undefined], []],
     [{ a: "b" }, { b: "a" }],
+    [["as", "b"], ["a", "sb"]],
     ["s1:a", ["a"]],
     [new Date(5), new Date(5).toISOString()],
     [new Uint8Array([1]), [1]],

@@ -38,7 +38,7 @@
 import type { InvalidIdempotencyKey } from "@reprise/core/IdempotencyKey"
 import type * as Transience from "@reprise/core/Transience"
 import type * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"

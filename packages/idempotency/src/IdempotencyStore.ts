@@ -8,7 +8,7 @@ import type { NonEmptyReadonlyArray } from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import type * as Layer from "effect/Layer"
+import * as Layer from "effect/Layer"
 import type { Redis } from "effect/persistence/Redis"
 import type * as Redacted from "effect/Redacted"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -167,7 +167,8 @@ export interface MemoryOptions {
  * @throws `InvalidPolicy`
  * @category layers
  */
-export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<IdempotencyStore> => memory.layer(options)
+export const layerMemory = (options: MemoryOptions = {}): Layer.Layer<IdempotencyStore> =>
+  Layer.effect(IdempotencyStore, memory.make(options))
 
 /**
  * How a store that is another process, or a file, is used.
@@ -207,7 +208,7 @@ export interface SqlOptions extends SharedOptions {
  * @category layers
  */
 export const layerSql = (options: SqlOptions = {}): Layer.Layer<IdempotencyStore, StoreFailed, SqlClient> =>
-  sql.layer(options)
+  Layer.effect(IdempotencyStore, sql.make(options))
 
 /**
  * How records are kept in Redis.
@@ -231,4 +232,4 @@ export interface RedisOptions extends SharedOptions {
  * @category layers
  */
 export const layerRedis = (options: RedisOptions = {}): Layer.Layer<IdempotencyStore, StoreFailed, Redis> =>
-  redis.layer(options)
+  Layer.effect(IdempotencyStore, redis.make(options))

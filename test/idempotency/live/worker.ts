@@ -57,7 +57,6 @@ const outcome = (exit: Exit.Exit<string, unknown>): string => {
 
 /** A clock whose wall is wrong by so much. */
 const skewed = (clock: Clock.Clock, millis: number): Clock.Clock => ({
-  ...clock,
   currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
   currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(millis) * 1_000_000n,
   currentTimeMillis: Effect.sync(() => clock.currentTimeMillisUnsafe() + millis),

@@ -1,10 +1,10 @@
 /** Records in memory. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
 import { StoreFailed } from "../../IdempotencyError.ts"
-import { type Backing, type Found, IdempotencyStore, type MemoryOptions, type Request } from "../../IdempotencyStore.ts"
+import type { Backing, Found, IdempotencyStore, MemoryOptions, Request } from "../../IdempotencyStore.ts"
 import * as check from "../check.ts"
+import { now } from "../hold.ts"
 import * as stores from "./make.ts"
 
 interface Row {
@@ -30,7 +30,7 @@ const hold = (request: Request, fence: number, now: number): Row => ({
 const found = ({ fence, fingerprint, holder, outcome, state, until }: Row, now: number): Found | undefined =>
   state === "free" ? undefined : { state, fence, fingerprint, holder, outcome, left: until - now }
 
-export const backing = (now: () => number, capacity: number): Backing => {
+const backing = (now: () => number, capacity: number): Backing => {
   const rows = new Map<string, Row>()
 
   const at = (id: string, time: number): Row | undefined => {
@@ -102,15 +102,8 @@ export const backing = (now: () => number, capacity: number): Backing => {
   }
 }
 
-export const layer = (options: MemoryOptions): Layer.Layer<IdempotencyStore> => {
+export const make = (options: MemoryOptions): Effect.Effect<IdempotencyStore> => {
   check.options("layerMemory", options, ["capacity"])
   const capacity = check.integer("layerMemory.capacity", options.capacity ?? 10_000, 1)
-  return Layer.effect(
-    IdempotencyStore,
-    Effect.flatMap(Clock.Clock, (clock) =>
-      stores.make(
-        backing(() => Number(clock.monotonicTimeNanosUnsafe()) / 1e6, capacity),
-        [stores.newSecret()]
-      ))
-  )
+  return Effect.flatMap(Clock.Clock, (clock) => stores.make(backing(() => now(clock), capacity), [stores.newSecret()]))
 }

@@ -1,11 +1,10 @@
 /** Records in Redis. */
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
-import * as Layer from "effect/Layer"
 import { Redis } from "effect/persistence/Redis"
 import * as Result from "effect/Result"
 import type { StoreFailed } from "../../IdempotencyError.ts"
-import { type Backing, type Found, IdempotencyStore, type RedisOptions } from "../../IdempotencyStore.ts"
+import type { Backing, Found, IdempotencyStore, RedisOptions } from "../../IdempotencyStore.ts"
 import * as check from "../check.ts"
 import * as stores from "./make.ts"
 import * as scripts from "./scripts.ts"
@@ -22,7 +21,7 @@ const found = ([state, fence, holder, fingerprint, left, outcome]: scripts.Reply
     outcome: state === "done" ? outcome : undefined
   }
 
-export const backing = (redis: Redis["Service"], prefix: string, ask: shared.Ask): Backing => {
+const backing = (redis: Redis["Service"], prefix: string, ask: shared.Ask): Backing => {
   const keyOf = (id: string): string => `${prefix}:${id}`
   const claim = redis.eval(scripts.claim)
   const retake = redis.eval(scripts.retake)
@@ -61,16 +60,13 @@ const secret = (redis: Redis["Service"], prefix: string) => {
   )
 }
 
-export const layer = (options: RedisOptions): Layer.Layer<IdempotencyStore, StoreFailed, Redis> => {
+export const make = (options: RedisOptions): Effect.Effect<IdempotencyStore, StoreFailed, Redis> => {
   check.options("layerRedis", options, ["prefix", "secret", "timeout"])
   const prefix = check.text("layerRedis.prefix", options.prefix ?? "reprise:idempotency", /^.{1,200}$/s, "a short text")
   const ask = shared.within(shared.timeoutOf("layerRedis", options.timeout))
   const given = options.secret === undefined ? undefined : stores.secretsOf(options.secret)
-  return Layer.effect(
-    IdempotencyStore,
-    Effect.gen(function* () {
-      const redis = yield* Redis
-      return yield* stores.make(backing(redis, prefix, ask), given ?? (yield* ask("open", secret(redis, prefix))))
-    })
-  )
+  return Effect.gen(function* () {
+    const redis = yield* Redis
+    return yield* stores.make(backing(redis, prefix, ask), given ?? (yield* ask("open", secret(redis, prefix))))
+  })
 }

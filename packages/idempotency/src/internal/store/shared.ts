@@ -29,7 +29,7 @@ export const within = (timeout: number): Ask => {
     Policy.whileInput(Transience.isTransient)
   )
   return (operation, question) => {
-    const repeated = Effect.catch(question, (error) => {
+    const repeated = question.pipe(Effect.catch((error) => {
       if (!Transience.isTransient(error)) return Effect.fail(error)
       let first = true
       const again = Effect.suspend(() => {
@@ -38,7 +38,7 @@ export const within = (timeout: number): Ask => {
         return Effect.fail(error)
       })
       return Effect.retry(again, policy)
-    })
+    }))
     const bounded = Effect.timeoutOrElse(repeated, {
       duration: timeout,
       orElse: () => Effect.fail(new Cause.TimeoutError(`No answer within ${timeout} ms`))

@@ -1,15 +1,13 @@
-import * as Context from "effect/Context"
 /** Records in SQLite or PostgreSQL: one statement for each step, by the clock of the database. */
 import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Result from "effect/Result"
 import type { Operation, StoreFailed } from "../../IdempotencyError.ts"
-import { type Backing, type Found, type Held, IdempotencyStore, type SqlOptions } from "../../IdempotencyStore.ts"
+import type { Backing, Found, Held, IdempotencyStore, SqlOptions } from "../../IdempotencyStore.ts"
 import * as check from "../check.ts"
 import * as stores from "./make.ts"
 import * as migrations from "./migrations.ts"
@@ -45,13 +43,13 @@ const found = ({ fence, fingerprint, holder, left_millis, outcome, state }: Row)
     ? undefined
     : { state, fence: Number(fence), fingerprint, holder, left: Number(left_millis), outcome: outcome ?? undefined }
 
-export const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
+const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
   const table = sql.literal(name)
   const now = sql.literal(clockOf(sql))
   const inTransaction = Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome)
   const within = shared.within(timeout)
   const ask = <A>(operation: Operation, question: Effect.Effect<A, SqlError>): Effect.Effect<A, StoreFailed> =>
-    Effect.flatMap(inTransaction, (inside) => (inside ? shared.once : within)(operation, Effect.updateContext(question, Context.omit(sql.transactionService))))
+    Effect.flatMap(inTransaction, (inside) => (inside ? shared.once : within)(operation, question))
 
   const row = (id: string): Effect.Effect<Found | undefined, SqlError> =>
     Effect.map(
@@ -141,7 +139,7 @@ const secret = (sql: SqlClient, name: string): Effect.Effect<stores.Keys, SqlErr
 /** Several processes may be at it at once, and each waits for the one before. */
 const opening = shared.within(30_000)
 
-export const layer = (options: SqlOptions): Layer.Layer<IdempotencyStore, StoreFailed, SqlClient> => {
+export const make = (options: SqlOptions): Effect.Effect<IdempotencyStore, StoreFailed, SqlClient> => {
   check.options("layerSql", options, ["table", "secret", "timeout"])
   const table = check.text(
     "layerSql.table",
@@ -151,13 +149,10 @@ export const layer = (options: SqlOptions): Layer.Layer<IdempotencyStore, StoreF
   )
   const timeout = shared.timeoutOf("layerSql", options.timeout)
   const given = options.secret === undefined ? undefined : stores.secretsOf(options.secret)
-  return Layer.effect(
-    IdempotencyStore,
-    Effect.gen(function* () {
-      const sql = (yield* SqlClient).withoutTransforms()
-      clockOf(sql)
-      yield* opening("open", migrations.run(sql, table))
-      return yield* stores.make(backing(sql, table, timeout), given ?? (yield* opening("open", secret(sql, table))))
-    })
-  )
+  return Effect.gen(function* () {
+    const sql = (yield* SqlClient).withoutTransforms()
+    clockOf(sql)
+    yield* opening("open", migrations.run(sql, table))
+    return yield* stores.make(backing(sql, table, timeout), given ?? (yield* opening("open", secret(sql, table))))
+  })
 }
