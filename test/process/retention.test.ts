@@ -3,11 +3,13 @@ import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "vitest"
+import type { Kept } from "./retentionChild.ts"
 
 it("a configuration keeps nothing of the requests that it ran in, one run or a loop of them", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [
     "--expose-gc",
     join(import.meta.dirname, "retentionChild.ts")
   ])
-  expect(JSON.parse(stdout)).toEqual([false, false])
+  const kept: Kept = JSON.parse(stdout)
+  expect(kept).toEqual([false, false])
 })

@@ -18,4 +18,8 @@ const sessions = [request(1), request(100)]
 // A weak reference is strong until its turn of the event loop is over.
 await new Promise((resolve) => setTimeout(resolve, 1))
 globalThis.gc?.()
-console.log(JSON.stringify(sessions.map((session) => session.deref() !== undefined)))
+/** Whether the session of each request is alive. */
+export type Kept = ReadonlyArray<boolean>
+
+const kept: Kept = sessions.map((session) => session.deref() !== undefined)
+console.log(JSON.stringify(kept))

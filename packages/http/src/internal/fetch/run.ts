@@ -41,6 +41,7 @@ const attempts = (call: Call, budget: RetryBudget.Holding): Effect.Effect<Respon
     // The response that was kept in case that there would be no other attempt.
     cancel(take(previous))
     const now = () => clock.currentTimeMillisUnsafe()
+    // @effect-diagnostics-next-line unknownInEffectCatch:off -- What a fetch rejects with has no type.
     return yield* Effect.tryPromise({
       try: (signal) => attempt(call, { number, deadline, signal, now }),
       catch: (error) => error
