@@ -36,7 +36,8 @@ import type { SelfDescription } from "./Transience.ts"
  * - `Budget`: the client's retry budget said no (`RetryBudget`)
  * - `Unsafe`: the failed attempt may have taken effect, and the operation may not be executed twice (`repeatable`)
  * - `SwitchedOff`: an operator has switched retries off (`RetryControl`)
- * - `RetryAfterTooLong`: the failing system asked for a longer wait (`hint`) than the policy allows (`max`)
+ * - `RetryAfterTooLong`: the failing system asked for a longer wait (`hint`) than the policy allows, or, where another run
+ *   heard it (`RetryBudget.holding`), than this run has time for (`max`)
  * - `Pushback`: the failing system said not to come back
  * - `Layer`: a run inside was exhausted already, and its error was mapped to this one
  * - `Collapsed`: layers collapse (`RetryLayers.Mode`), and this run leaves its failure to the one around it, which takes

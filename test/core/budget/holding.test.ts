@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Policy, Retry, RetryBudget, RetryExhausted } from "@reprise/core"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -68,7 +69,11 @@ describe("RetryBudget.holding", () => {
       yield* TestClock.adjust(0)
       yield* budget.hold("10 seconds")
       yield* TestClock.adjust("1 second")
-      expect(reasonOf(yield* Fiber.join(fiber))).toBe("Elapsed")
+      const exit = yield* Fiber.join(fiber)
+      expect(reasonOf(exit)).toBe("RetryAfterTooLong")
+      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      expect(error.message).toContain("told to wait 9 s, at most 4 s allowed")
+      expect(DateTime.toEpochMillis(error.retryAt!)).toBe(10_000)
       expect(yield* RetryBudget.balance(inner)).toBe(3)
     }))
 

@@ -128,6 +128,7 @@ const together = (asked: ReadonlyArray<Meter>): Together => {
       }
       return 0
     },
+    heldFor: (now) => meters.reduce((most, meter) => Math.max(most, meter.heldFor?.(now) ?? 0), 0),
     undo: (now, withdrawal) => giveBack(now, partsOf(withdrawal)),
     settle: settles
       ? (withdrawal) => partsOf(withdrawal).taken.forEach((part, index) => meters[index]!.settle?.(part))

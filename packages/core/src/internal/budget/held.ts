@@ -61,6 +61,7 @@ const around = (meter: Meter, hold: Hold, random: () => number): PacedMeter => {
       const wait = keeps(now, held)
       return wait === 0 ? meter.start(now, held.inner) : wait
     },
+    heldFor: (now) => Math.max(0, hold.until - hold.timeOf(now)),
     undo: (now, withdrawal) => undo(meter, now, heldOf(withdrawal).inner),
     settle: meter.settle && ((withdrawal) => meter.settle?.(heldOf(withdrawal).inner)),
     failure: meter.failure,

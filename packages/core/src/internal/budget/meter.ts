@@ -38,6 +38,8 @@ export interface Meter {
    * Optional, as other copies of this package have meters without it.
    */
   readonly undo?: ((now: number, withdrawal: Withdrawal) => void) | undefined
+  /** For how many milliseconds what is called still wants to be left alone, where `start` heeds that. */
+  readonly heldFor?: ((now: number) => number) | undefined
   /** The outcome of a retry that had started is known, or the run was torn down in it. */
   readonly settle: ((withdrawal: Withdrawal) => void) | undefined
   /** An attempt failed in a way that is worth a retry, or that asked for none; before any `withdraw`. */

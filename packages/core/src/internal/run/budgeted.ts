@@ -85,6 +85,9 @@ export const start = (run: Run): number => {
   return Math.ceil(more)
 }
 
+/** For how many milliseconds the retry waits because what is called has asked for it. */
+export const heldFor = (run: Run): number => run.payer?.heldFor?.(monotonic(run)) ?? 0
+
 /** The outcome of a retry that had started is known. */
 export const settle = (run: Run): void => {
   const { payer, started, withdrawal } = run

@@ -15,7 +15,7 @@ const reasonOf = (tag: RetryExhausted.ReasonTag, run: Run): RetryExhausted.Reaso
     ? {
       _tag: tag,
       hint: Duration.millis(Math.min(run.state.hint ?? 0, Number.MAX_SAFE_INTEGER)),
-      max: Duration.millis(run.found.settings.stepper.hintLimit ?? 0)
+      max: Duration.millis(run.allowed ?? run.found.settings.stepper.hintLimit ?? 0)
     }
     : { _tag: tag }
 

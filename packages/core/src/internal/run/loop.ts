@@ -265,6 +265,16 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
   )
 }
 
+/** Whether a retry is late because of a hint that another run was given; then that is why, and when to come back. */
+const held = (run: Run): boolean => {
+  const hint = budgeted.heldFor(run)
+  if (hint === 0) return false
+  run.state.hint = hint
+  run.now = run.found.site.clock.currentTimeMillisUnsafe()
+  run.allowed = Math.max(0, Math.min(run.state.limit, run.found.deadline) - run.elapsed)
+  return true
+}
+
 /** The next attempt, unless the process was frozen past the time at which it may start. */
 const wake = (run: Run): AnyEffect => {
   const { found } = run
@@ -275,7 +285,7 @@ const wake = (run: Run): AnyEffect => {
   const more = budgeted.start(run)
   if (more > 0) {
     const tooLate = lateness(run, more)
-    if (tooLate !== undefined) return giveUp(run, tooLate)
+    if (tooLate !== undefined) return giveUp(run, held(run) ? "RetryAfterTooLong" : tooLate)
     run.waited += more
     return Effect.flatMap(slept(run, more), () => wake(run))
   }

@@ -54,6 +54,8 @@ export interface Run extends Stepper.Failure {
   spent: Withdrawal | undefined
   spentBy: Meter | undefined
   taken: number
+  /** The longest wait that the run's own time leaves, where a hint of another run was too long for it. */
+  allowed: number | undefined
   /** An end was told. */
   told: boolean
   ceiling: number
@@ -77,6 +79,7 @@ export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
   spent: undefined,
   spentBy: undefined,
   taken: 0,
+  allowed: undefined,
   told: false,
   ceiling: Infinity
 })
