@@ -1,9 +1,10 @@
 /**
- * The shop's side: typed errors, one request, and the charge that is retried.
+ * The shop's side: an order becomes a request, the request is sent until it is answered, the answer becomes a receipt.
  */
-import { IdempotencyKey, Policy, Retry, type RetryExhausted } from "@reprise/core"
-import { type Cause, Context, Data, type DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
-import { Headers, HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { Policy } from "@reprise/core"
+import { HttpRetry } from "@reprise/http"
+import { Context, Data, Duration, Effect, Layer, Schema } from "effect"
+import { HttpClient, type HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
 
 /** An order as the shop has it. Whether it can be charged is for the provider to say. */
 export const Order = Schema.Struct({
@@ -16,112 +17,83 @@ export const Order = Schema.Struct({
 })
 export type Order = typeof Order.Type
 
-const Receipt = Schema.Struct({ id: Schema.String, order: Schema.String, amount: Schema.Int })
+export const Receipt = Schema.Struct({ id: Schema.String, order: Schema.String, amount: Schema.Int })
 export type Receipt = typeof Receipt.Type
 
 export class CardDeclined extends Data.TaggedError("CardDeclined")<{ readonly message: string }> {}
 
 export class InvalidOrder extends Data.TaggedError("InvalidOrder")<{ readonly message: string }> {}
 
-export class Unavailable extends Data.TaggedError("Unavailable")<{ readonly message: string }> {}
+/** Whatever else the provider says in place of a receipt. */
+export class NoReceipt extends Data.TaggedError("NoReceipt")<{ readonly message: string }> {}
 
-export class Throttled extends Data.TaggedError("Throttled")<{
-  readonly message: string
-  /** When the provider wants to be asked again. A policy with `honoringRetryAfter` reads it. */
-  readonly retryAfter: Duration.Duration | DateTime.Utc | undefined
-}> {}
-
-export class ConnectionLost extends Data.TaggedError("ConnectionLost")<{
-  readonly message: string
-  readonly cause: unknown
-}> {}
-
-/** What another attempt may cure. The other two are terminal, and no policy retries them. */
-export type Transient = Unavailable | Throttled | ConnectionLost
-
+/** How often, and how soon. What is worth a retry is not in it: the client knows that of HTTP. */
 export const policy = Policy.exponential("100 millis").pipe(
   Policy.capped("1 second"),
   Policy.jittered,
   Policy.attempts(5),
-  Policy.honoringRetryAfter({ max: "5 seconds" }),
-  Policy.whileTag("Unavailable", "Throttled", "ConnectionLost")
+  Policy.honoringRetryAfter({ max: "5 seconds" })
 )
 
 export const attemptTimeout = Duration.seconds(1)
+
+/** Made once for the whole program: its requests share what the provider says of the wait. */
+export const retrying = (client: HttpClient.HttpClient) =>
+  HttpRetry.client(client, policy, {
+    name: "charge",
+    attemptTimeout,
+    // This provider fails more than a quarter of all orders, on purpose, and the budget that there is by default would
+    // refuse most of their retries. Where failures are rare, leave it on: it keeps a shop from burying a provider that is down.
+    budget: "none"
+  })
+
+/** What asks for the money. Sent twice without a key, it takes the money twice. */
+export const request = (url: string, { amount, card, currency, id }: Order): HttpClientRequest.HttpClientRequest =>
+  HttpClientRequest.post(`${url}/charges/${id}`).pipe(HttpClientRequest.bodyJsonUnsafe({ amount, currency, card }))
+
+/**
+ * The key comes from the order and from nothing else. So it is the same in every attempt, and also in another process,
+ * when this one dies before it hears of the charge.
+ */
+export const keyed = (url: string, order: Order): HttpClientRequest.HttpClientRequest =>
+  HttpRetry.keyed(request(url, order), `order-${order.id}`)
 
 /** Where the provider is. */
 export class ProviderUrl extends Context.Service<ProviderUrl, string>()("examples/checkout/ProviderUrl") {}
 
 export class Payments extends Context.Service<Payments, {
-  /** One request, without a second try. */
-  readonly send: (
-    order: Order,
-    key?: IdempotencyKey.IdempotencyKey
-  ) => Effect.Effect<Receipt, CardDeclined | InvalidOrder | Transient>
   /** Charges an order once, however many requests it takes. */
   readonly charge: (
-    order: Order,
-    onRetry: (event: Retry.RetryEvent) => Effect.Effect<void>
+    order: Order
   ) => Effect.Effect<
     Receipt,
-    CardDeclined | InvalidOrder | RetryExhausted.RetryExhausted<Transient | Cause.TimeoutError>
+    CardDeclined | InvalidOrder | NoReceipt | HttpRetry.Errors<HttpClientError.HttpClientError>
   >
 }>()("examples/checkout/Payments") {
   static readonly layer = Layer.effect(
     Payments,
     Effect.gen(function* () {
-      const client = yield* HttpClient.HttpClient
+      const client = retrying(yield* HttpClient.HttpClient)
       const url = yield* ProviderUrl
-
-      const send = Effect.fn("Payments.send")(function* (order: Order, key?: IdempotencyKey.IdempotencyKey) {
-        const { amount, card, currency, id } = order
-        const headers = key === undefined ? {} : { "idempotency-key": key }
-        const response = yield* HttpClientRequest.post(`${url}/charges/${id}`, { headers }).pipe(
-          HttpClientRequest.bodyJsonUnsafe({ amount, currency, card }),
-          client.execute
-        )
-        // Read to its end whatever the status, so that the connection is free for the next request.
-        const body = yield* response.json
-        return yield* interpret(response, body)
-      }, Effect.catchTag("HttpClientError", (cause) => new ConnectionLost({ message: cause.message, cause })))
-
-      const charge = Effect.fn("Payments.charge")(
-        (order: Order, onRetry: (event: Retry.RetryEvent) => Effect.Effect<void>) =>
-          Retry.runKeyed(policy, (key) => send(order, key), {
-            key: IdempotencyKey.make(`order-${order.id}`),
-            name: "charge",
-            attemptTimeout,
-            onRetry
-          })
-      )
-
-      return Payments.of({ send, charge })
+      return Payments.of({
+        charge: Effect.fn("Payments.charge")((order) => Effect.flatMap(client.execute(keyed(url, order)), receipt))
+      })
     })
   )
 }
 
-const interpret = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse, body: unknown) {
-  if (response.status === 200) return yield* Schema.decodeUnknownEffect(Receipt)(body).pipe(Effect.orDie)
-  const { error: message } = yield* Schema.decodeUnknownEffect(Problem)(body).pipe(Effect.orDie)
+const Problem = Schema.Struct({ error: Schema.String })
+
+/** A 402 or 422 would be the same the next time: the client lets them pass, and here they become errors. */
+export const receipt = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  if (response.status === 200) return yield* HttpClientResponse.schemaBodyJson(Receipt)(response)
+  const { error: message } = yield* HttpClientResponse.schemaBodyJson(Problem)(response)
   switch (response.status) {
     case 402:
       return yield* new CardDeclined({ message })
     case 422:
       return yield* new InvalidOrder({ message })
-    case 429:
-      return yield* new Throttled({ message, retryAfter: retryAfter(response) })
-    case 503:
-      return yield* new Unavailable({ message })
     default:
-      return yield* Effect.die(new Error(`Unexpected status ${response.status}: ${message}`))
+      return yield* new NoReceipt({ message: `${response.status}: ${message}` })
   }
-})
-
-const Problem = Schema.Struct({ error: Schema.String })
-
-/** The header's seconds or date; nothing when it is absent or cannot be read. */
-const retryAfter = (response: HttpClientResponse.HttpClientResponse): Duration.Duration | DateTime.Utc | undefined => {
-  const hint = Headers.parseRetryAfter(response.headers["retry-after"] ?? "")
-  if (Result.isFailure(hint)) return undefined
-  return hint.success._tag === "Duration" ? hint.success.duration : hint.success.dateTime
-}
+}, Effect.catchTag("SchemaError", ({ message }) => new NoReceipt({ message })))

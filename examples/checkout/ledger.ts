@@ -1,7 +1,7 @@
 /**
  * The provider's own book: what arrived, what was charged, what was refused. The totals of both runs are read from it.
  */
-import { Context, Layer } from "effect"
+import { Context, Layer, Schema } from "effect"
 import type { Receipt } from "./client.ts"
 import { type Fault, faults } from "./faults.ts"
 
@@ -11,18 +11,20 @@ type Refusal = typeof refusals[number]
 
 type Event = "request" | "charge" | Refusal | Fault
 
-export interface Totals {
-  readonly requests: number
-  readonly orders: number
-  readonly charged: number
-  readonly declined: number
-  readonly invalid: number
-  readonly givenUp: number
-  readonly retries: number
-  readonly doubleCharges: number
-  readonly faults: ReadonlyArray<readonly [fault: Fault, times: number]>
-  readonly refusals: ReadonlyArray<readonly [refusal: Refusal, times: number]>
-}
+/** What the book comes to, as it travels from the provider to the shop. */
+export const Statement = Schema.Struct({
+  requests: Schema.Int,
+  charged: Schema.Int,
+  declined: Schema.Int,
+  invalid: Schema.Int,
+  givenUp: Schema.Int,
+  retries: Schema.Int,
+  doubleCharges: Schema.Int,
+  faults: Schema.Array(Schema.Struct({ what: Schema.Literals(faults), times: Schema.Int })),
+  refusals: Schema.Array(Schema.Struct({ what: Schema.Literals(refusals), times: Schema.Int })),
+  orders: Schema.Array(Schema.Struct({ id: Schema.String, requests: Schema.Int, charges: Schema.Int }))
+})
+export type Statement = typeof Statement.Type
 
 export class Ledger extends Context.Service<Ledger, {
   readonly note: (order: string, event: Event) => void
@@ -30,21 +32,23 @@ export class Ledger extends Context.Service<Ledger, {
   readonly count: (order: string, event: Event) => number
   /** Takes the money, unless the key says that it has been taken. */
   readonly charge: (order: string, amount: number, key: string | undefined) => Receipt
-  readonly totals: () => Totals
+  readonly statement: () => Statement
 }>()("examples/checkout/Ledger") {
   static readonly layer = Layer.sync(Ledger, () => {
     const entries: Array<{ readonly order: string; readonly event: Event }> = []
     const receipts = new Map<string, Receipt>()
 
     const times = (event: Event) => entries.filter((_) => _.event === event).length
-    const orders = (...events: ReadonlyArray<Event>) =>
-      new Set(entries.filter((_) => events.includes(_.event)).map((_) => _.order)).size
+    const count = (order: string, event: Event) => entries.filter((_) => _.order === order && _.event === event).length
+    const orders = (...events: ReadonlyArray<Event>) => [
+      ...new Set(entries.filter((_) => events.includes(_.event)).map((_) => _.order))
+    ]
 
     return Ledger.of({
       note: (order, event) => {
         entries.push({ order, event })
       },
-      count: (order, event) => entries.filter((_) => _.order === order && _.event === event).length,
+      count,
       charge: (order, amount, key) => {
         const known = key === undefined ? undefined : receipts.get(key)
         if (known !== undefined) return known
@@ -53,18 +57,22 @@ export class Ledger extends Context.Service<Ledger, {
         if (key !== undefined) receipts.set(key, receipt)
         return receipt
       },
-      totals: () => ({
-        requests: times("request"),
-        orders: orders("request"),
-        charged: orders("charge"),
-        declined: orders("402 card declined"),
-        invalid: orders("422 malformed"),
-        givenUp: orders("request") - orders("charge", ...refusals),
-        retries: times("request") - orders("request"),
-        doubleCharges: times("charge") - orders("charge"),
-        faults: faults.map((fault) => [fault, times(fault)]),
-        refusals: refusals.map((refusal) => [refusal, times(refusal)])
-      })
+      statement: () => {
+        const asked = orders("request")
+        const charged = orders("charge").length
+        return {
+          requests: times("request"),
+          charged,
+          declined: orders("402 card declined").length,
+          invalid: orders("422 malformed").length,
+          givenUp: asked.length - orders("charge", ...refusals).length,
+          retries: times("request") - asked.length,
+          doubleCharges: times("charge") - charged,
+          faults: faults.map((what) => ({ what, times: times(what) })),
+          refusals: refusals.map((what) => ({ what, times: times(what) })),
+          orders: asked.map((id) => ({ id, requests: count(id, "request"), charges: count(id, "charge") }))
+        }
+      }
     })
   })
 }

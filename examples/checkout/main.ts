@@ -3,12 +3,13 @@
  */
 import { NodeHttpClient, NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Policy, type Retry } from "@reprise/core"
-import { Console, Data, Duration, Effect, Layer, Runtime, Schema, Stdio } from "effect"
-import { HttpServer } from "effect/http"
-import { parseArgs } from "node:util"
+import { HttpRetry } from "@reprise/http"
+import { Console, Duration, Effect, Layer, Schema } from "effect"
+import { HttpClient, HttpClientResponse, HttpServer } from "effect/http"
+import { BadArguments, readArguments, usage } from "./arguments.ts"
 import { attemptTimeout, Order, Payments, policy, ProviderUrl } from "./client.ts"
 import { Faults } from "./faults.ts"
-import { Ledger } from "./ledger.ts"
+import { Ledger, Statement } from "./ledger.ts"
 import * as Naive from "./naive.ts"
 import json from "./orders.json" with { type: "json" }
 import * as Provider from "./provider.ts"
@@ -17,37 +18,10 @@ import * as Report from "./report.ts"
 
 const concurrency = 8
 
-const usage = `Usage: npm start -- [--naive] [--seed N]
-
-  --naive   retry everything at once and without a key, to see the harm
-  --seed N  another script of faults, a whole number (default 1)`
-
-class BadArguments extends Data.TaggedError("BadArguments")<{ readonly message: string }> {
-  override readonly [Runtime.errorExitCode] = 2
-  override readonly [Runtime.errorReported] = false
-}
-
-const readArguments = Effect.gen(function* () {
-  const args = yield* (yield* Stdio.Stdio).args
-  const { values } = yield* Effect.try({
-    try: () =>
-      parseArgs({
-        args: [...args],
-        options: { naive: { type: "boolean" }, seed: { type: "string" }, help: { type: "boolean" } }
-      }),
-    catch: (error) => new BadArguments({ message: error instanceof Error ? error.message : String(error) })
-  })
-  const { help = false, naive = false, seed = "1" } = values
-  if (!/^\d{1,9}$/.test(seed)) {
-    return yield* new BadArguments({ message: `--seed wants a whole number of at most 9 digits, not "${seed}".` })
-  }
-  return { help, naive, seed: Number(seed) }
-})
-
-const introduction = (naive: boolean, seed: number, url: string) =>
+const introduction = (naive: boolean, provider: string) =>
   [
     Report.heading(`60 orders, ${concurrency} at a time, at a payment provider that misbehaves`),
-    `  provider  ${url}, seed ${seed}`,
+    `  provider  ${provider}`,
     `  timeout   ${Duration.format(attemptTimeout)} for each attempt, then the next one`,
     ...(naive
       ? [
@@ -61,59 +35,80 @@ const introduction = (naive: boolean, seed: number, url: string) =>
       ])
   ].join("\n")
 
-const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>, naive: boolean) {
-  const ledger = yield* Ledger
+/** The provider's book, as it stands. */
+const statement = Effect.gen(function* () {
+  const client = yield* HttpClient.HttpClient
+  const url = yield* ProviderUrl
+  return yield* Effect.flatMap(client.get(`${url}/ledger`), HttpClientResponse.schemaBodyJson(Statement))
+})
+
+const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>) {
   const payments = yield* Payments
   const progress = yield* Report.progress(orders.length)
 
   const settle = Effect.fnUntraced(function* (order: Order) {
     const waits: Array<Retry.RetryEvent> = []
-    const onRetry = (event: Retry.RetryEvent) => Effect.sync(() => void waits.push(event))
-    const outcome = naive
-      ? yield* Effect.result(Naive.charge(order))
-      : yield* Effect.result(payments.charge(order, onRetry))
-    yield* progress(ledger.totals())
-    const { id } = order
-    return { order, attempts: ledger.count(id, "request"), charges: ledger.count(id, "charge"), waits, outcome }
+    const outcome = yield* payments.charge(order).pipe(
+      // The client is the same for all orders; whom it tells of a retry is not.
+      HttpRetry.withOptions({ onRetry: (event) => Effect.sync(() => void waits.push(event)) }),
+      Effect.result
+    )
+    yield* progress(yield* statement)
+    return { order, waits, outcome }
   })
 
-  const lines = yield* Effect.forEach(orders, settle, { concurrency })
+  const settled = yield* Effect.forEach(orders, settle, { concurrency })
+  const book = yield* statement
+  const lines = Report.lines(settled, book)
   yield* Console.log(`\n${Report.table(lines)}\n`)
   for (const message of Report.exhaustions(lines)) yield* Console.log(`${message}\n`)
-  yield* Console.log(`${Report.totals(ledger.totals())}\n`)
+  yield* Console.log(`${Report.totals(book)}\n`)
 })
 
-const program = Effect.gen(function* () {
-  const { help, naive, seed } = yield* readArguments
-  if (help) return yield* Console.log(usage)
-  const orders = yield* Schema.decodeUnknownEffect(Schema.Array(Order))(json)
-
-  const ProviderLive = Provider.layer.pipe(
-    Layer.provide(Faults.layer(orders, seed)),
-    Layer.provideMerge(Ledger.layer)
+/** The shop, at the provider that the context names. */
+const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, naive: boolean, origin: string) {
+  const url = yield* ProviderUrl
+  // Once, and before anything else, rather than sixty times.
+  yield* Effect.mapError(
+    statement,
+    () => new BadArguments({ message: `No provider answers at ${url}. Start one: npm start -- --provider` })
   )
-  const ProviderUrlLive = Layer.effect(ProviderUrl, HttpServer.addressFormattedWith(Effect.succeed))
-  const Live = Payments.layer.pipe(
-    Layer.provide(NodeHttpClient.layerUndici),
-    Layer.provideMerge(ProviderUrlLive),
-    Layer.provideMerge(ProviderLive)
+  yield* Console.log(`${introduction(naive, `${url}, ${origin}`)}\n`)
+  yield* checkout(orders).pipe(
+    Effect.provide(naive ? Naive.layer : Payments.layer),
+    Effect.onInterrupt(() => Effect.ignore(Effect.flatMap(statement, (_) => Console.log(Report.interruption(_)))))
   )
-
-  const run = Effect.gen(function* () {
-    yield* Console.log(`${introduction(naive, seed, yield* ProviderUrl)}\n`)
-    const { totals } = yield* Ledger
-    yield* checkout(orders, naive).pipe(
-      Effect.onInterrupt(() => Console.log(Report.interruption(totals())))
-    )
-  })
-  yield* Effect.provide(run, Live)
   if (naive) return yield* Console.log("The same orders under a policy and with keys: npm start")
   yield* Console.log(`${Report.rehearsal(yield* rehearse)}\n`)
   yield* Console.log("What a plain loop does instead: npm start -- --naive")
 })
 
+/** The provider alone. It outlives the shops that come and go, and so does its book. */
+const serve = Effect.fn("serve")(function* (seed: number) {
+  const { statement } = yield* Ledger
+  yield* Console.log(Report.opening(yield* ProviderUrl, seed))
+  return yield* Effect.onInterrupt(Effect.never, () => Console.log(`\n${Report.totals(statement())}`))
+})
+
+const program = Effect.gen(function* () {
+  const { at, help, naive, provider, seed } = yield* readArguments
+  if (help) return yield* Console.log(usage)
+  const orders = yield* Schema.decodeUnknownEffect(Schema.Array(Order))(json)
+
+  const ProviderLive = Layer.effect(ProviderUrl, HttpServer.addressFormattedWith(Effect.succeed)).pipe(
+    Layer.provideMerge(Provider.layer),
+    Layer.provide(Faults.layer(orders, seed)),
+    Layer.provideMerge(Ledger.layer)
+  )
+  if (provider) return yield* Effect.provide(serve(seed), ProviderLive)
+  if (at !== undefined) {
+    return yield* Effect.provide(shop(orders, naive, "a process of its own"), Layer.succeed(ProviderUrl, at))
+  }
+  yield* Effect.provide(shop(orders, naive, `seed ${seed}`), ProviderLive)
+})
+
 program.pipe(
   Effect.tapErrorTag("BadArguments", ({ message }) => Console.error(`${message}\n\n${usage}`)),
-  Effect.provide(NodeServices.layer),
+  Effect.provide([NodeServices.layer, NodeHttpClient.layerUndici]),
   NodeRuntime.runMain
 )

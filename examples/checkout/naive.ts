@@ -1,15 +1,27 @@
 /**
  * The loop that people write: every error is tried again, at once, and no key tells the provider that it is a retry.
  */
-import { Effect } from "effect"
-import { attemptTimeout, type Order, Payments } from "./client.ts"
+import { Duration, Effect, Layer } from "effect"
+import { HttpClient } from "effect/http"
+import { attemptTimeout, NoReceipt, Payments, ProviderUrl, receipt, request } from "./client.ts"
 
 export const attempts = 4
 
-export const charge = Effect.fn("naive.charge")(function* (order: Order) {
-  const payments = yield* Payments
-  return yield* payments.send(order).pipe(
-    Effect.timeout(attemptTimeout),
-    Effect.retry({ times: attempts - 1 })
-  )
-})
+const tooLate = new NoReceipt({ message: `no answer within ${Duration.format(attemptTimeout)}` })
+
+export const layer = Layer.effect(
+  Payments,
+  Effect.gen(function* () {
+    const client = yield* HttpClient.HttpClient
+    const url = yield* ProviderUrl
+    return Payments.of({
+      charge: Effect.fn("naive.charge")((order) =>
+        client.execute(request(url, order)).pipe(
+          Effect.flatMap(receipt),
+          Effect.timeoutOrElse({ duration: attemptTimeout, orElse: () => tooLate }),
+          Effect.retry({ times: attempts - 1 })
+        )
+      )
+    })
+  })
+)

@@ -73,7 +73,20 @@ const charges = HttpRouter.add(
   })
 )
 
+/** The book is open to everybody: the shop reads its totals there, and so do the tests. */
+const book = HttpRouter.add(
+  "GET",
+  "/ledger",
+  Effect.gen(function* () {
+    const { statement } = yield* Ledger
+    return HttpServerResponse.jsonUnsafe(statement())
+  })
+)
+
 /** The provider, on a free port. */
-export const layer = HttpRouter.serve(charges, { disableLogger: true, disableListenLog: true }).pipe(
+export const layer = HttpRouter.serve(Layer.mergeAll(charges, book), {
+  disableLogger: true,
+  disableListenLog: true
+}).pipe(
   Layer.provideMerge(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 }))
 )

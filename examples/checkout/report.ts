@@ -1,19 +1,33 @@
 /**
  * What the run prints: a line that moves, a table, and the totals of the provider's ledger.
  */
+import { Transience } from "@reprise/core"
+import { HttpRetry } from "@reprise/http"
 import { Duration, Effect, Predicate, Result, Stdio, Terminal } from "effect"
 import { styleText } from "node:util"
-import type { CardDeclined, InvalidOrder, Order, Receipt } from "./client.ts"
-import type { Totals } from "./ledger.ts"
+import type { Order, Receipt } from "./client.ts"
+import type { Statement } from "./ledger.ts"
 import type { Rehearsal } from "./rehearsal.ts"
 
-/** How an order ended: `attempts` and `charges` as the provider counts them, the rest as the shop sees it. */
-export interface Line {
+/** How an order ended, as the shop sees it. */
+interface Settled {
   readonly order: Order
+  readonly waits: ReadonlyArray<{ readonly error: unknown; readonly delay: Duration.Duration }>
+  readonly outcome: Result.Result<Receipt, Error>
+}
+
+/** The same, with what the provider has in its book. */
+interface Line extends Settled {
   readonly attempts: number
   readonly charges: number
-  readonly waits: ReadonlyArray<{ readonly error: unknown; readonly delay: Duration.Duration }>
-  readonly outcome: Result.Result<Receipt, CardDeclined | InvalidOrder | Error>
+}
+
+export const lines = (settled: ReadonlyArray<Settled>, { orders }: Statement): ReadonlyArray<Line> => {
+  const entries = new Map(orders.map((entry) => [entry.id, entry]))
+  return settled.map((one) => {
+    const { charges = 0, requests = 0 } = entries.get(one.order.id) ?? {}
+    return { ...one, attempts: requests, charges }
+  })
 }
 
 export const heading = (text: string): string => styleText("bold", text)
@@ -27,28 +41,32 @@ export const progress = Effect.fnUntraced(function* (total: number) {
   const live = yield* (yield* Stdio.Stdio).stdoutIsTerminal
   let settled = 0
 
-  const moved = ({ retries }: Totals): string => {
+  const moved = ({ retries }: Statement): string => {
     const done = `${settled} of ${total} orders settled, retries: ${retries}`
     if (!live) return settled % (total / 4) === 0 ? `  ${done}\n` : ""
     const bar = "█".repeat(settled / 2).padEnd(total / 2, "░")
     return settled < total ? `\r\u001b[2K  ${bar} ${done}` : "\r\u001b[2K"
   }
-  return (totals: Totals) =>
+  return (book: Statement) =>
     Effect.suspend(() => {
       settled++
-      return Effect.ignore(terminal.display(moved(totals)))
+      return Effect.ignore(terminal.display(moved(book)))
     })
 })
 
 const tag = (error: unknown): string => Predicate.hasProperty(error, "_tag") ? String(error._tag) : "error"
 
+/** A status, a system code, or the tag. */
+const cause = (error: unknown): string =>
+  error instanceof HttpRetry.ResponseError ? String(error.status) : Transience.classify(error).code ?? tag(error)
+
 /** What each wait came after; equal errors in a row are named once. */
 const story = (waits: Line["waits"]): string =>
   waits.map(({ delay, error }, index) => {
     const wait = spell(Duration.toMillis(delay))
-    return tag(error) === tag(waits[index - 1]?.error)
+    return index > 0 && cause(error) === cause(waits[index - 1]?.error)
       ? `, ${wait}`
-      : `${index === 0 ? "" : "; "}${tag(error)}: ${wait}`
+      : `${index === 0 ? "" : "; "}${cause(error)}: ${wait}`
   }).join("")
 
 const outcome = ({ charges, outcome }: Line): string => {
@@ -96,22 +114,30 @@ export const exhaustions = (lines: ReadonlyArray<Line>): ReadonlyArray<string> =
       : []
   )
 
-const counts = (list: Totals["faults"] | Totals["refusals"]): string =>
-  list.map(([what, times]) => `${times} × ${what}`).join(", ")
+const counts = (list: Statement["faults"] | Statement["refusals"]): string =>
+  list.map(({ times, what }) => `${times} × ${what}`).join(", ")
 
 const doubleCharges = (n: number): string => styleText(n === 0 ? "green" : "red", `double charges: ${n}`)
 
-export const totals = (_: Totals): string =>
+export const totals = (_: Statement): string =>
   [
     heading("The provider's ledger"),
-    `  orders: ${_.orders} = ${_.charged} charged + ${_.declined} declined + ${_.invalid} invalid + ${_.givenUp} given up`,
+    `  orders: ${_.orders.length} = ${_.charged} charged + ${_.declined} declined + ${_.invalid} invalid + ${_.givenUp} given up`,
     `  requests: ${_.requests}, of which retries: ${_.retries}`,
     `  faults: ${counts(_.faults)}`,
     `  refusals: ${counts(_.refusals)}`,
     `  ${doubleCharges(_.doubleCharges)}`
   ].join("\n")
 
-export const interruption = (_: Totals): string =>
+/** What a provider says that runs alone. */
+export const opening = (url: string, seed: number): string =>
+  [
+    heading("A payment provider that misbehaves, until Ctrl-C"),
+    `  provider  ${url}, seed ${seed}`,
+    `  shop      npm start -- --at ${url}`
+  ].join("\n")
+
+export const interruption = (_: Statement): string =>
   `\n\nInterrupted after ${_.requests} requests: ${_.charged} orders charged, ${doubleCharges(_.doubleCharges)}`
 
 /** Many runs of the policy, and whether every wait lies within its bounds. */

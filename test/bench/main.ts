@@ -18,6 +18,8 @@ const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
   "stepper": async () => (await import("./stepper.ts")).stepper,
   "size": async () => (await import("./size.ts")).size,
   "sql": async () => (await import("./sql.ts")).sql,
+  "idempotency": async () => (await import("./idempotency.ts")).idempotency,
+  "http": async () => (await import("./http.ts")).http,
   "sqlite": async () => (await import("./sqlite.ts")).sqlite,
   "timelines": async () => (await import("./timelines.ts")).timelines
 }

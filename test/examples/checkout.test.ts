@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
+import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
-import { assert, beforeAll, describe, it } from "vitest"
+import { afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -89,20 +90,20 @@ describe("checkout", () => {
     })
 
     it("waits as long as Retry-After asks", () => {
-      assert.match(policy.stdout, /Throttled: 1\.\d\d s/)
+      assert.match(policy.stdout, /429: 1\.\d\d s/)
     })
 
     it("says what gave up", () => {
-      assert.match(policy.stdout, /\d{5} {2}charge gave up after 5 attempts .*Unavailable/)
+      assert.match(policy.stdout, /\d{5} {2}charge gave up after 5 attempts .*ResponseError: 503 from POST/)
     })
 
     it.each([
       // The policy doubles from 100 ms, drawn from zero: 100, 200, 400, 800 ms.
-      [1, "ConnectionLost", 0, 100],
+      [1, "ECONNRESET", 0, 100],
       // The second that was asked for, plus the wait of the policy's own, plus a spread of at most a tenth of the second.
-      [2, "Throttled", 1000, 1000 + 200 + 100],
-      [3, "Unavailable", 0, 400],
-      [4, "Unavailable", 0, 800]
+      [2, "429", 1000, 1000 + 200 + 100],
+      [3, "503", 0, 400],
+      [4, "503", 0, 800]
     ])("waits at retry %i, after %s, between %i and %i ms in virtual time", (retry, after, lowest, highest) => {
       const range = "([\\d.]+) (m?s) to ([\\d.]+) (m?s)"
       const row = new RegExp(`^ {2}${retry} +${after} +${range} +${range}$`, "m").exec(policy.stdout)
@@ -114,6 +115,10 @@ describe("checkout", () => {
       // Of 100 draws some come near either end.
       assert.isBelow(millis(1), lowest + (highest - lowest) / 4)
       assert.isAbove(millis(3), highest - (highest - lowest) / 4)
+    })
+
+    it("sends once what the provider declines or does not understand", () => {
+      assert.match(policy.stdout, /refusals: 4 × 402 card declined, 4 × 422 malformed$/m)
     })
 
     it("keeps within the policy's bounds in virtual time", () => {
@@ -149,7 +154,12 @@ describe("checkout", () => {
     [["--seed"], "--seed"],
     [["--seed", "many"], "many"],
     [["--seed", "1.5"], "1.5"],
-    [["orders.json"], "orders.json"]
+    [["orders.json"], "orders.json"],
+    [["--at", "nowhere"], "nowhere"],
+    [["--at", "http://127.0.0.1:1"], "http://127.0.0.1:1"],
+    [["--at", "http://127.0.0.1:1", "--seed", "2"], "--seed"],
+    [["--provider", "--at", "http://127.0.0.1:1"], "--at"],
+    [["--provider", "--naive"], "--naive"]
   ])("refuses %j", async (args, named) => {
     const { code, stderr, stdout } = await checkout(...args)
     assert.strictEqual(code, 2)
@@ -166,5 +176,78 @@ describe("checkout", () => {
     assert.strictEqual(code, 130)
     assert.match(await output, /Interrupted/)
     assert.match(await output, /double charges: 0/)
+  })
+})
+
+interface Statement {
+  readonly requests: number
+  readonly charged: number
+  readonly declined: number
+  readonly invalid: number
+  readonly givenUp: number
+  readonly doubleCharges: number
+  readonly orders: ReadonlyArray<{ readonly id: string; readonly requests: number; readonly charges: number }>
+}
+
+describe("a shop that is killed half-way and started again, at a provider that lives on", () => {
+  let provider: ReturnType<typeof start>
+  let closed: Promise<unknown>
+  let url: string
+  beforeEach(async () => {
+    provider = start("--provider")
+    closed = once(provider, "close")
+    const [said] = await once(provider.stdout, "data")
+    url = /http:[^\s,]+/.exec(String(said))?.[0] ?? assert.fail(`No URL: ${said}`)
+  })
+  afterEach(async () => {
+    provider.kill()
+    await closed
+  })
+
+  // What the provider itself says of its book.
+  const statement = async (): Promise<Statement> => (await fetch(`${url}/ledger`)).json() as Promise<Statement>
+
+  /** Starts a shop, and kills it when so many orders have been charged. */
+  const killedAt = async (charged: number, ...args: ReadonlyArray<string>): Promise<Statement> => {
+    const shop = start("--at", url, ...args)
+    const closed = once(shop, "close")
+    while ((await statement()).charged < charged) await setTimeout(5)
+    shop.kill("SIGKILL")
+    assert.deepEqual(await closed, [null, "SIGKILL"])
+    return statement()
+  }
+
+  it("charges every order once", async () => {
+    for (const charged of [1, 15, 30, 45]) await killedAt(charged)
+    const before = await statement()
+    const last = await checkout("--at", url)
+    const after = await statement()
+
+    assert.isBelow(before.charged, after.charged)
+    assert.strictEqual(last.code, 0)
+    assert.strictEqual(doubleCharges(last), 0)
+    assert.strictEqual(after.doubleCharges, 0)
+    assert.deepEqual(after.orders.filter(({ charges }) => charges > 1), [])
+    assert.deepEqual(
+      [after.charged, after.declined, after.invalid, after.givenUp, after.orders.length],
+      [51, 4, 4, 1, 60]
+    )
+    // It was not spared the question: what had been charged was asked for again.
+    const again = new Map(after.orders.map(({ id, requests }) => [id, requests]))
+    for (const { id, requests } of before.orders) assert.isAbove(again.get(id) ?? 0, requests)
+  })
+
+  it("charges again all that was charged, without keys", async () => {
+    const before = await killedAt(25, "--naive")
+    const last = await checkout("--at", url, "--naive")
+    assert.strictEqual(last.code, 0)
+    assert.isAtLeast((await statement()).doubleCharges, before.charged)
+  })
+
+  it("the provider says at its end what is in its book", async () => {
+    const output = text(provider.stdout)
+    await checkout("--at", url)
+    provider.kill("SIGINT")
+    assert.match(await output, /orders: 60 = 51 charged/)
   })
 })
