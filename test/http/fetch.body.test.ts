@@ -2,7 +2,7 @@ import { Policy, RetryExhausted } from "@reprise/core"
 import * as FetchRetry from "@reprise/http/FetchRetry"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { closed, inOrder, rejection, serve } from "./fetchServer.ts"
+import { closed, inOrder, rejection, type Seen, serve } from "./fetchServer.ts"
 
 const options: FetchRetry.Options = { budget: "none" }
 const policy = Policy.delays(["1 millis", "1 millis"])
@@ -13,6 +13,19 @@ const form = () => {
   data.append("name", "Ada")
   data.append("file", new Blob(["bytes"], { type: "text/plain" }), "a.txt")
   return data
+}
+
+/** A stream that lets itself be waited for. */
+const slowly = (...chunks: ReadonlyArray<string>) => {
+  const left = chunks.map((_) => new TextEncoder().encode(_))
+  return new ReadableStream({
+    pull: async (controller) => {
+      await new Promise((resolve) => setTimeout(resolve, 120))
+      const chunk = left.shift()
+      if (chunk === undefined) controller.close()
+      else controller.enqueue(chunk)
+    }
+  })
 }
 
 const streamOf = (...chunks: ReadonlyArray<string>) =>
@@ -60,6 +73,22 @@ describe("a body that is sent again", () => {
     expect(seen).toHaveLength(2)
   })
 
+  it("FormData byte for byte, with one boundary (HTTP review 14)", async () => {
+    const { seen, url } = await serve(inOrder(503, "reset", 200))
+    await quickly(url, put(form()))
+    expect(new Set(seen.map(({ body }) => body.toString())).size).toBe(1)
+    expect(new Set(seen.map(({ headers }) => headers["content-type"])).size).toBe(1)
+    expect(seen[0]!.headers["content-type"]).toMatch(/^multipart\/form-data; boundary=/)
+  })
+
+  it("FormData of more than a megabyte, part by part", async () => {
+    const data = form()
+    data.append("big", new Blob(["x".repeat(1_048_577)]))
+    const { seen, url } = await serve(inOrder(503, 200))
+    await quickly(url, put(data))
+    expect(seen.map(({ body }) => body.length > 1_048_577)).toEqual([true, true])
+  })
+
   it("is the one of the call, whatever becomes of it afterwards", async () => {
     const { seen, url } = await serve(inOrder(503, 200))
     const [array, params, data] = [bytes.slice(), new URLSearchParams("a=1"), form()]
@@ -73,10 +102,74 @@ describe("a body that is sent again", () => {
   })
 })
 
+describe("the body of a Request (HTTP review 10)", () => {
+  const request = (url: string, more: RequestInit = {}) => new Request(url, { method: "PUT", body: "text é", ...more })
+
+  it("is sent again where it is a text or the like, with its length and its type", async () => {
+    const { seen, url } = await serve(inOrder(503, "reset", 200))
+    const given = request(url)
+    expect((await quickly(given)).status).toBe(200)
+    expect(given.bodyUsed).toBe(true)
+    const { seen: natively, url: there } = await serve(inOrder(200))
+    await fetch(request(there))
+    const described = ({ body, headers }: Seen) => [
+      body.toString(),
+      headers["content-length"],
+      headers["content-type"],
+      headers["transfer-encoding"]
+    ]
+    expect(seen.map(described)).toEqual(Array(3).fill(described(natively[0]!)))
+  })
+
+  it.each([
+    ["a form", form, "Ada"],
+    ["a Blob", () => new Blob(["blob"]), "blob"],
+    ["nothing", () => "", ""]
+  ])("%s is sent again", async (_, body, part) => {
+    const { seen, url } = await serve(inOrder(503, 200))
+    await quickly(request(url, { body: body() }))
+    expect(seen[0]!.body.toString()).toContain(part)
+    expect(seen[1]).toEqual({ ...seen[0], headers: { ...seen[0]!.headers, "retry-attempt": "2" } })
+  })
+
+  it("may be `keepalive`", async () => {
+    const { seen, url } = await serve(inOrder(200))
+    expect((await quickly(request(url, { method: "POST", keepalive: true }))).status).toBe(200)
+    expect(seen).toHaveLength(1)
+  })
+
+  it.each([["shop"], [undefined]])("is sent again where browsers do not show it: %s", async (body) => {
+    const { seen, url } = await serve(inOrder(503, 200))
+    const given = new Request(url, { method: "PUT", ...(body === undefined ? {} : { body }) })
+    const hidden = Object.defineProperty(given, "body", { value: undefined })
+    expect((await quickly(hidden)).status).toBe(200)
+    expect(new Set(seen.map(({ body }) => body.toString()))).toEqual(new Set([body ?? ""]))
+  })
+
+  it("longer than a megabyte is sent whole, and once", async () => {
+    const body = "x".repeat(1_048_577)
+    const good = await serve(inOrder(200))
+    await quickly(request(good.url, { body }))
+    expect(good.seen[0]!.body.length).toBe(body.length)
+    const { seen, url } = await serve(inOrder(503))
+    expect(reasonOf(await rejection(quickly(request(url, { body }))))).toBe("Unsafe")
+    expect(seen).toHaveLength(1)
+    // Nobody has read it yet.
+    expect(reasonOf(await rejection(quickly(request(await closed(), { body }))))).toBe("Unsafe")
+  })
+
+  it("that fails by itself is not sent again", async () => {
+    const { seen, url } = await serve(inOrder(200))
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error("gone")) })
+    const error = await rejection(quickly(new Request(url, put(body))))
+    expect([error instanceof Error, seen.length]).toEqual([true, 0])
+  })
+})
+
 describe("a body that can be read once", () => {
   it.each([
     ["a stream", (url: string) => quickly(url, put(streamOf("a", "b")))],
-    ["a Request's", (url: string) => quickly(new Request(url, put("ab")))],
+    ["a Request's stream", (url: string) => quickly(new Request(url, put(slowly("a", "b"))))],
     ["an iterable", (url: string) => quickly(url, put(iterable()))]
   ])("%s is sent, and not sent again once it is read", async (_, send) => {
     const good = await serve(inOrder(200))
@@ -164,6 +257,18 @@ describe("a body that can be read once", () => {
     const error = await rejection(quickly(await closed(), put(body)))
     expect(reasonOf(error)).toBe("Unsafe")
     expect(cancelled).toBe(error)
+  })
+
+  it("says so when the network fails (HTTP review 13)", async () => {
+    const { url } = await serve(inOrder("reset"))
+    const error = await rejection(quickly(url, put(streamOf("ab"))))
+    expect([reasonOf(error), String(error).includes("bufferBody")]).toEqual(["Unsafe", true])
+  })
+
+  it("is refused without `duplex`, as by fetch", async () => {
+    const { seen, url } = await serve(inOrder(200))
+    const init: RequestInit = { method: "POST", body: streamOf("a") }
+    expect([await rejection(quickly(url, init)), seen.length]).toEqual([await rejection(fetch(url, init)), 0])
   })
 
   it("that is read already is refused by fetch, once", async () => {

@@ -77,6 +77,26 @@ describe("the key", () => {
     expect([keys(server), keys(plain)]).toEqual([["mine", "mine"], ["mine", "mine"]])
   })
 
+  it.each(["", " ", "\"\""])("that is empty, %j, is none (HTTP review 5)", async (empty) => {
+    const { seen, url } = await serve(inOrder(500))
+    const sent = { ...post, headers: { "idempotency-key": empty } }
+    expect(reasonOf(await rejection(make()(url, sent)))).toBe("Unsafe")
+    expect(seen).toHaveLength(1)
+    const server = await serve(inOrder(500, 200))
+    await make({ idempotencyKey: "mine" })(server.url, sent)
+    expect(keys(server)).toEqual(["\"mine\"", "\"mine\""])
+  })
+
+  it("of the request itself counts also where ours would go in another header", async () => {
+    const { seen, url } = await serve(inOrder(500, 200))
+    const f = make({ idempotencyKey: true, idempotencyKeyForm: { header: "x-key" } })
+    await f(url, { ...post, headers: { "Idempotency-Key": "mine" } })
+    expect(seen.map(({ headers }) => [headers["idempotency-key"], headers["x-key"]])).toEqual([
+      ["mine", undefined],
+      ["mine", undefined]
+    ])
+  })
+
   it("is not sent with methods that need none", async () => {
     const server = await serve(inOrder(200))
     await make({ idempotencyKey: true })(server.url)

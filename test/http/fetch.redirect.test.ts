@@ -1,7 +1,7 @@
-import { Policy, RetryExhausted } from "@reprise/core"
+import { Policy, RetryExhausted, Transience } from "@reprise/core"
 import * as FetchRetry from "@reprise/http/FetchRetry"
-import { describe, expect, it } from "vitest"
-import { inOrder, rejection, serve } from "./fetchServer.ts"
+import { describe, expect, it, onTestFinished } from "vitest"
+import { closed, inOrder, rejection, type Seen, serve } from "./fetchServer.ts"
 
 const policy = Policy.delays(["1 millis", "1 millis"])
 const keyed = FetchRetry.fetch(policy, { budget: "none", idempotencyKey: "order-1017", deadline: "20 seconds" })
@@ -144,22 +144,192 @@ describe("what the caller says of redirects", () => {
   })
 })
 
-describe("where redirects are not shown, as in browsers", () => {
-  it("sends the request once more without the headers, and lets the browser follow", async () => {
-    const { seen, url } = await serve((_, request) => request.url === "/a" ? to("/b") : 503)
-    const fetch = async (input: unknown, init?: RequestInit) => {
-      const response = await globalThis.fetch(input as string, init)
-      if (init?.redirect !== "manual" || response.status !== 307) return response
-      return Object.defineProperties(new Response(null), { type: { value: "opaqueredirect" }, status: { value: 0 } })
+const reasonOf = (error: unknown) => RetryExhausted.is(error) ? error.reason._tag : error
+
+describe("a POST that took effect and leads to a page", () => {
+  const post = { method: "POST", body: "order" }
+  // A fetch that heeds no `redirect`.
+  const follows: FetchRetry.Fetch = (input, init) => globalThis.fetch(input, { ...init, redirect: "follow" })
+
+  it.each([
+    ["429", {}],
+    ["429", { deadline: "20 seconds" }],
+    ["429", { fetch: follows }],
+    ["503", {}],
+    ["503", { deadline: "20 seconds" }],
+    ["503", { fetch: follows }],
+    ["refused", {}],
+    ["refused", { deadline: "20 seconds" }]
+  ] as ReadonlyArray<readonly [string, FetchRetry.Options]>)(
+    "is not sent again when that fails: %s, %j (HTTP review 1)",
+    async (failure, options) => {
+      const page = failure === "refused" ? await closed() : "/orders/1"
+      const failing = { status: Number(failure), headers: { "retry-after": "0" } }
+      const { seen, url } = await serve((_, { method }) => method === "POST" ? to(page, 303) : failing)
+      const error = await rejection(FetchRetry.fetch(policy, { budget: "none", ...options })(url, post))
+      expect([reasonOf(error), seen.filter(({ method }) => method === "POST").length]).toEqual(["Unsafe", 1])
+      const last = RetryExhausted.is(error) ? error.lastError : error
+      expect(last instanceof FetchRetry.ResponseError ? last.applied : "maybe").toBe("maybe")
     }
-    const options: FetchRetry.Options = { budget: "none", idempotencyKey: true, fetch }
-    const error = await rejection(FetchRetry.fetch(policy, options)(`${url}/a`, { method: "POST", body: "x" }))
-    expect(RetryExhausted.is(error) && error.reason._tag).toBe("Unsafe")
-    expect(seen.map(({ body, headers, url }) => [url, body.toString(), headers["idempotency-key"] === undefined]))
-      .toEqual([
-        ["/a", "x", false],
-        ["/a", "x", true],
-        ["/b", "x", true]
-      ])
+  )
+
+  it("says which request failed", async () => {
+    const { url } = await serve((_, { method }) => method === "POST" ? to("/orders/1", 303) : 429)
+    const error = await rejection(FetchRetry.fetch(policy, { budget: "none" })(url, post))
+    expect(RetryExhausted.is(error) && error.lastError).toMatchObject({ method: "GET", url: `${url}/orders/1` })
+  })
+
+  it("is not sent again whatever a rule says of the status (HTTP review 1)", async () => {
+    const { seen, url } = await serve((_, { method }) => method === "POST" ? to("/orders/1", 303) : 409)
+    const transience = Transience.make([Transience.whenStatus(409, { transience: "transient", applied: "no" })])
+    expect(reasonOf(await rejection(FetchRetry.fetch(policy, { budget: "none", transience })(url, post)))).toBe(
+      "Unsafe"
+    )
+    expect(seen).toHaveLength(2)
+  })
+
+  it("is not sent again when a server without the key comes between (HTTP review 1)", async () => {
+    const third = await serve(inOrder(429))
+    const second = await serve(inOrder(to(third.url)))
+    const { seen, url } = await serve(inOrder(to(second.url)))
+    expect(reasonOf(await rejection(keyed(url, post)))).toBe("Unsafe")
+    expect([seen.length, second.seen.length, third.seen.length]).toEqual([1, 1, 1])
+  })
+
+  it("is sent again where no redirect was followed and it did nothing", async () => {
+    const { seen, url } = await serve(inOrder(429, to("/orders/1", 303), 200))
+    expect((await FetchRetry.fetch(policy, { budget: "none" })(url, post)).status).toBe(200)
+    expect(seen.map(({ method }) => method)).toEqual(["POST", "POST", "GET"])
+  })
+})
+
+it.each([
+  ["another origin", true],
+  ["the same origin", false]
+])("a response that was redirected to %s is as fetch would have made it, and its copies too", async (_, leaves) => {
+  const other = await serve(inOrder(200))
+  const { url } = await serve((_, request) => request.url === "/" ? to(leaves ? other.url : "/b") : 200)
+  const [ours, native] = [await keyed(url), await fetch(url)]
+  for (const response of [ours, ours.clone(), ours.clone().clone()]) {
+    expect([response.redirected, response.type]).toEqual([native.redirected, native.type])
+  }
+})
+
+it.each([
+  ["POST", {}],
+  ["POST", { deadline: "20 seconds" }],
+  ["GET", { deadline: "20 seconds" }]
+] as ReadonlyArray<readonly [string, FetchRetry.Options]>)(
+  "a digest is that of the last response: %s, %j",
+  async (method, options) => {
+    const { url } = await serve((_, request) => request.url === "/" ? to("/b", 303) : { status: 200, body: "hi" })
+    const integrity = "sha256-j0NDRmSPa5bfid2pAcUXaxCm2Dlh3TwayItZstwyeqQ="
+    const body = method === "POST" ? { body: "order" } : {}
+    const f = FetchRetry.fetch(policy, { budget: "none", ...options })
+    expect(await (await f(url, { method, integrity, ...body })).text()).toBe("hi")
+    expect(await (await f(new Request(url, { method, integrity, ...body }))).text()).toBe("hi")
+  }
+)
+
+it("the caller's own key stays behind too where ours has another header", async () => {
+  const other = await serve(inOrder(200))
+  const { url } = await serve(inOrder(to(other.url)))
+  const f = FetchRetry.fetch(policy, { budget: "none", idempotencyKeyForm: { header: "x-key" } })
+  await f(url, { method: "POST", body: "a", headers: { "idempotency-key": "mine" } })
+  expect(other.seen[0]!.headers).not.toHaveProperty("idempotency-key")
+})
+
+describe("a relative URL, for a fetch that knows of what", () => {
+  const within = (url: string): FetchRetry.Fetch => async (input, init) => {
+    const response = await globalThis.fetch(new URL(input instanceof Request ? input.url : input, url), init)
+    // What is made by hand, as in tests and on servers, has no URL.
+    return new Response(response.body, response)
+  }
+
+  it("is sent as it is (HTTP review 6)", async () => {
+    const { seen, url } = await serve(inOrder(503, 201))
+    const f = FetchRetry.fetch(policy, { fetch: within(url), budget: "none", idempotencyKey: true })
+    expect((await f("/orders", { method: "POST", body: "a" })).status).toBe(201)
+    expect(seen.map(({ url }) => url)).toEqual(["/orders", "/orders"])
+  })
+
+  it("is redirected within its origin, and away from it without the key (HTTP review 6)", async () => {
+    const other = await serve(inOrder(200))
+    const { seen, url } = await serve((_, request) => request.url === "/orders/?a" ? to("../b#c") : to(other.url))
+    const f = FetchRetry.fetch(policy, { fetch: within(url), budget: "none", idempotencyKey: "k" })
+    expect((await f("/orders/?a", { method: "POST", body: "a" })).status).toBe(200)
+    expect(seen.map(({ headers, url }) => [url, headers["idempotency-key"]])).toEqual([
+      ["/orders/?a", "\"k\""],
+      ["/b", "\"k\""]
+    ])
+    expect(other.seen.map(({ headers }) => headers["idempotency-key"])).toEqual([undefined])
+  })
+})
+
+describe("where redirects are not shown, as in browsers", () => {
+  const hiding: FetchRetry.Fetch = async (input, init) => {
+    const response = await globalThis.fetch(input, init)
+    if (init?.redirect !== "manual" || response.headers.get("location") === null) return response
+    return Object.defineProperties(new Response(null), { type: { value: "opaqueredirect" }, status: { value: 0 } })
+  }
+  const page = (origin: string) => {
+    Object.assign(globalThis, { location: { href: `${origin}/`, origin } })
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, "location"))
+  }
+  const options: FetchRetry.Options = { budget: "none", fetch: hiding, deadline: "20 seconds" }
+  const sent = (seen: ReadonlyArray<Seen>) =>
+    seen.map(({ headers, method, url }) => [
+      method,
+      url,
+      headers["idempotency-key"],
+      ["retry-attempt", "grpc-timeout"].some((name) => name in headers)
+    ])
+
+  // It was sent once more without the key, which is one order too many where nothing has failed.
+  it("a POST is sent once, with its key all the way, and without what servers elsewhere need not know (HTTP review 2)", async () => {
+    const { seen, url } = await serve((_, { method }) => method === "POST" ? to("/orders/1", 303) : 200)
+    page(url)
+    const f = FetchRetry.fetch(policy, { ...options, idempotencyKey: "order-17" })
+    expect((await f(`${url}/orders`, { method: "POST", body: "x" })).status).toBe(200)
+    expect(sent(seen)).toEqual([
+      ["POST", "/orders", "\"order-17\"", false],
+      ["GET", "/orders/1", "\"order-17\"", false]
+    ])
+  })
+
+  it("a POST without a key is not sent again after a redirect, or after a failure of the network", async () => {
+    const { seen, url } = await serve((_, { method }) => method === "POST" ? to("/orders/1", 303) : 429)
+    page(url)
+    const f = FetchRetry.fetch(policy, options)
+    expect(reasonOf(await rejection(f(url, { method: "POST", body: "x" })))).toBe("Unsafe")
+    expect(sent(seen)).toEqual([["POST", "/", undefined, false], ["GET", "/orders/1", undefined, false]])
+    expect(reasonOf(await rejection(f(await closed(), { method: "POST", body: "x" })))).toBe("Unsafe")
+  })
+
+  it("a POST without a key is sent again where it did nothing, and with one after anything", async () => {
+    const { seen, url } = await serve(inOrder(429, 200, 500, 200))
+    page(url)
+    await FetchRetry.fetch(policy, options)(url, { method: "POST", body: "x" })
+    await FetchRetry.fetch(policy, { ...options, idempotencyKey: true })(url, { method: "POST", body: "x" })
+    expect(seen).toHaveLength(4)
+  })
+
+  it("what may be sent twice is sent once more without what is not for others", async () => {
+    const { seen, url } = await serve((_, request) => request.url === "/a" ? to("/b") : 200)
+    page(url)
+    expect((await FetchRetry.fetch(policy, options)(`${url}/a`, { method: "PUT", body: "x" })).status).toBe(200)
+    expect(sent(seen)).toEqual([
+      ["PUT", "/a", undefined, true],
+      ["PUT", "/a", undefined, false],
+      ["PUT", "/b", undefined, false]
+    ])
+  })
+
+  it("a POST through a fetch that hides them unexpectedly is not sent twice, and the next one is left to it", async () => {
+    const { seen, url } = await serve((_, { method }) => method === "POST" ? to("/orders/1", 303) : 200)
+    const f = FetchRetry.fetch(policy, { ...options, idempotencyKey: true })
+    expect(await rejection(f(url, { method: "POST", body: "x" }))).toMatchObject({ message: "fetch failed" })
+    expect((await f(url, { method: "POST", body: "x" })).status).toBe(200)
+    expect(seen.map(({ method }) => method)).toEqual(["POST", "POST", "GET"])
   })
 })

@@ -1,5 +1,6 @@
-import { Policy, type Retry, RetryBudget, RetryExhausted } from "@reprise/core"
+import { Policy, type Retry, RetryBudget, RetryExhausted, Transience } from "@reprise/core"
 import * as FetchRetry from "@reprise/http/FetchRetry"
+import type { ServerResponse } from "node:http"
 import { describe, expect, it } from "vitest"
 import { closed, inOrder, rejection, serve } from "./fetchServer.ts"
 
@@ -189,7 +190,13 @@ describe("FetchRetry.fetch", () => {
   it("cancels the responses of attempts that are given up, also one that comes too late", async () => {
     const cancelled: Array<string> = []
     const answer = (name: string, status: number) =>
-      new Response(new ReadableStream({ cancel: () => void cancelled.push(name) }), { status })
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new Uint8Array(10_000)),
+          cancel: () => void cancelled.push(name)
+        }),
+        { status }
+      )
     let attempt = 0
     const fetch = async (_: unknown, init?: RequestInit) => {
       const number = ++attempt
@@ -217,6 +224,136 @@ describe("FetchRetry.fetch", () => {
     } finally {
       globalThis.fetch = native
     }
+  })
+
+  it("and so through a fetch of the caller's, relative URLs included (HTTP review 17)", async () => {
+    const fetch = async () => {
+      throw new TypeError("Failed to fetch")
+    }
+    const f = FetchRetry.fetch(quick, { ...options, fetch })
+    expect((await exhaustion(f("http://a.example"))).attempts).toBe(3)
+    expect((await exhaustion(f("/orders"))).attempts).toBe(3)
+    expect(await rejection(f("http://a.example", { method: "a b" }))).toBeInstanceOf(TypeError)
+  })
+
+  it.each([
+    ["when", {
+      when: () => {
+        throw new Error("mine")
+      }
+    }],
+    ["onRetry", {
+      onRetry: () => {
+        throw new Error("mine")
+      },
+      exhausted: "response"
+    }],
+    ["onRetry, of errors", {
+      onRetry: () => {
+        throw new Error("mine")
+      }
+    }],
+    ["the classifier", {
+      transience: {
+        ...Transience.standard,
+        classify: () => {
+          throw new Error("mine")
+        }
+      }
+    }]
+  ] as ReadonlyArray<readonly [string, FetchRetry.Options]>)(
+    "leaves no response open where %s throws (HTTP review 12)",
+    async (_, more) => {
+      let cancelled = 0
+      const endless = () =>
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new Uint8Array(10_000)),
+          cancel: () => void cancelled++
+        })
+      const fetch = async () => new Response(endless(), { status: 503 })
+      const error = await rejection(FetchRetry.fetch(quick, { ...options, ...more, fetch })("http://a.example"))
+      expect([error, cancelled]).toEqual([new Error("mine"), 1])
+    }
+  )
+
+  it("reads what is left of an answer that is given up, so that its connection is used again (HTTP review 11)", async () => {
+    let connections = 0
+    const late = (response: ServerResponse) => {
+      response.writeHead(503).write("x".repeat(20_000))
+      setTimeout(() => response.end("x".repeat(20_000)), 3)
+    }
+    const { seen, url } = await serve((number) => number % 3 === 0 ? 200 : late, () => connections++)
+    const keeping = FetchRetry.fetch(quick, { ...options, exhausted: "response" })
+    for (const f of [quickly, keeping]) for (let n = 0; n < 5; n++) await (await f(url)).text()
+    // One that is read may be on its way back, and one that was kept is read while the next attempt is under way.
+    expect([seen.length, connections < 6]).toEqual([30, true])
+  })
+
+  it("does not wait for an answer without an end beyond the deadline", async () => {
+    const { seen, url } = await serve(inOrder((response) => void response.writeHead(503).write("busy")))
+    const begin = performance.now()
+    const f = FetchRetry.fetch(quick, { ...options, deadline: "100 millis" })
+    const { lastError } = await exhaustion(f(url))
+    expect([seen.length >= 1, performance.now() - begin < 500]).toEqual([true, true])
+    expect(lastError instanceof FetchRetry.ResponseError && lastError.excerpt).toBe("busy")
+  })
+
+  it("shows the beginning of the last answer, and of those before (HTTP review 23)", async () => {
+    const { url } = await serve((number) => ({
+      status: 500,
+      body: `disk ${number} full ${"é".repeat(1000)}`,
+      headers: { "content-type": "text/plain" }
+    }))
+    const told: Array<string | undefined> = []
+    const onRetry = ({ error }: Retry.RetryEvent) =>
+      void told.push(error instanceof FetchRetry.ResponseError ? error.excerpt?.slice(0, 11) : "")
+    const { lastError } = await exhaustion(FetchRetry.fetch(quick, { ...options, onRetry })(url))
+    expect(told).toEqual(["disk 1 full", "disk 2 full"])
+    const excerpt = lastError instanceof FetchRetry.ResponseError ? lastError.excerpt ?? "" : ""
+    expect([excerpt.slice(0, 12), new TextEncoder().encode(excerpt).length]).toEqual(["disk 3 full ", 1024])
+  })
+
+  it("shows nothing of an answer that is no text", async () => {
+    const { url } = await serve(inOrder({ status: 500, body: "\u0000", headers: { "content-type": "image/png" } }))
+    const { lastError } = await exhaustion(quickly(url))
+    expect(lastError instanceof FetchRetry.ResponseError && lastError.excerpt).toBe(undefined)
+  })
+
+  it("tries 421 and 425 once more in a call, whatever comes between (HTTP review 16)", async () => {
+    const { seen, url } = await serve(inOrder(425, 503, 425))
+    const long = Policy.constant("1 millis").pipe(Policy.attempts(6))
+    expect([(await FetchRetry.fetch(long, options)(url)).status, seen.length]).toEqual([425, 3])
+  })
+
+  it("a deadline ends an attempt that has no timeout of its own (HTTP review 9)", async () => {
+    const { seen, url } = await serve(inOrder("hang"))
+    const f = FetchRetry.fetch(quick, { ...options, attemptTimeout: "none", deadline: "50 millis" })
+    expect([(await exhaustion(f(url))).reason._tag, seen.length]).toEqual(["Deadline", 1])
+  })
+
+  it("looks for hints only in JSON, not for ever, and only where the profile has a rule for the status (HTTP review 8)", async () => {
+    const stalled = (type: string) => (response: ServerResponse) => {
+      response.writeHead(404, { "content-type": type }).write("{")
+    }
+    const { url } = await serve(inOrder(stalled("text/html"), stalled("application/json")))
+    const f = FetchRetry.fetch(quick, { ...options, profile: "google", deadline: "100 millis" })
+    const begin = performance.now()
+    const [html, json] = [await f(url), await f(url)]
+    expect([html.status, json.status, performance.now() - begin < 500]).toEqual([404, 404, true])
+    const elsewhere = await FetchRetry.fetch(quick, { ...options, profile: "discord" })(url)
+    expect([elsewhere.status, performance.now() - begin < 500]).toEqual([404, true])
+    for (const { body } of [html, json, elsewhere]) await body?.cancel()
+  })
+
+  it("takes null for no second argument, as fetch does", async () => {
+    const { url } = await serve(inOrder(200))
+    // Types know no null there, and runtimes do.
+    expect((await quickly(url, null as unknown as undefined)).status).toBe(200)
+  })
+
+  it("says that a signal is none", async () => {
+    const signal = {} as AbortSignal // What is tested is that it is not.
+    expect(String(await rejection(quickly("http://a.example", { signal })))).toContain("must be an AbortSignal")
   })
 
   it("in a page, tells another origin nothing that it would have to allow", async () => {

@@ -26,7 +26,10 @@ export interface Server {
 }
 
 /** Answers by the number of the request, from 1 on; it ends with the test. */
-export const serve = async (answerOf: (number: number, request: Seen) => Answer): Promise<Server> => {
+export const serve = async (
+  answerOf: (number: number, request: Seen) => Answer,
+  onConnection: () => void = () => {}
+): Promise<Server> => {
   const seen: Array<Seen> = []
   const server = createServer(async (request, response) => {
     // A request that is reset may break off here.
@@ -40,6 +43,7 @@ export const serve = async (answerOf: (number: number, request: Seen) => Answer)
     const { body: text = "", headers = {}, status } = typeof answer === "number" ? { status: answer } : answer
     response.writeHead(status, headers).end(text)
   })
+  server.on("connection", onConnection)
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
   onTestFinished(() => {

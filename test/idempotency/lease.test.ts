@@ -1,5 +1,6 @@
 // The lease, in virtual time.
 import { describe, expect, it } from "@effect/vitest"
+import { Transience } from "@reprise/core"
 import { Idempotency, IdempotencyError } from "@reprise/idempotency"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -156,6 +157,54 @@ describe("a holder that comes too late", () => {
     }).pipe(Effect.provide(deaf())))
 })
 
+describe("a claim that takes long", () => {
+  const slow = (millis: number) =>
+    faulty((store) => ({
+      claim: (request) => Effect.uninterruptible(Effect.tap(store.claim(request), Effect.sleep(millis)))
+    }))
+
+  it.effect("and whose caller has left meanwhile runs nothing, and frees the key", () =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      const first = yield* Effect.forkChild(once(lease, operation), { startImmediately: true })
+      yield* TestClock.adjust(1)
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(first), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(leaving)
+      expect(count()).toBe(0)
+      const peeking = yield* Effect.forkChild(Effect.flip(peek()), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(peeking)).toBe("ran")
+    }).pipe(Effect.provide(slow(100))))
+
+  it.effect("runs nothing where its lease may have ended by then", () =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      const first = yield* Effect.forkChild(Effect.flip(once(lease, operation)), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      const error = yield* Fiber.join(first)
+      expect(error).toMatchObject({ _tag: "StoreFailed", operation: "claim" })
+      expect(Transience.classify(error)).toMatchObject({ transience: "transient", applied: "no" })
+      expect(count()).toBe(0)
+    }).pipe(Effect.provide(slow(8_100))))
+
+  it.effect("counts from before it was asked, also where only its repetition was answered", () => {
+    let asked = 0
+    const store = faulty((store) => ({
+      renew: () => Effect.fail(new StoreFailed({ operation: "renew", cause: "gone" })),
+      claim: (request) =>
+        Effect.andThen(store.claim(request), Effect.delay(store.claim(request), asked++ === 0 ? 5_000 : 0))
+    }))
+    return Effect.gen(function* () {
+      const { interrupted, operation } = lasting(60_000)
+      yield* Effect.forkChild(Effect.flip(once(lease, operation)), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      // The lease ends at 9 seconds.
+      expect(interrupted[0]).toBeLessThanOrEqual(8_100)
+    }).pipe(Effect.provide(store))
+  })
+})
+
 describe("a store that fails", () => {
   const gone = { operation: "claim", cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) } as const
 
@@ -169,7 +218,7 @@ describe("a store that fails", () => {
   it.effect("after it: the outcome is not recorded, and in doubt", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(once(order, Effect.succeed("ran")))
-      expect(error).toMatchObject({ _tag: "InDoubt", reason: "NotRecorded" })
+      expect(error).toMatchObject({ _tag: "InDoubt", reason: "NotRecorded", cause: { _tag: "StoreFailed" } })
     }).pipe(Effect.provide(faulty(() => ({ finish: () => Effect.fail(new StoreFailed(gone)) })))))
 
   it.effect("F23: a claim whose answer was lost is the caller's own, and no conflict", () =>
@@ -177,6 +226,17 @@ describe("a store that fails", () => {
       expect(yield* once(order, Effect.succeed("ran"))).toBe("ran")
     }).pipe(Effect.provide(faulty((store) => ({
       claim: (request) => Effect.andThen(store.claim(request), store.claim(request))
+    })))))
+
+  it.effect("F23: so is a record in doubt that was taken over, and it is still settled before anything runs", () =>
+    Effect.gen(function* () {
+      yield* Effect.exit(once(order, Effect.die("broken")))
+      const { count, operation } = counted(() => Effect.succeed("again"))
+      const reconcile = Effect.succeed(Idempotency.succeeded("charge 1"))
+      expect(yield* once({ ...order, reconcile }, operation)).toBe("charge 1")
+      expect(count()).toBe(0)
+    }).pipe(Effect.provide(faulty((store) => ({
+      retake: (request, fence) => Effect.andThen(store.retake(request, fence), store.retake(request, fence))
     })))))
 
   it.effect("so is one that was found when its lease had ended: nothing has run under it", () =>

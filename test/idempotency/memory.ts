@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 export type Store = IdempotencyStore.IdempotencyStore
 
 export const layer = (options?: IdempotencyStore.MemoryOptions): Layer.Layer<Store> =>
-  Layer.provide(IdempotencyStore.layerMemory(options), NodeCrypto.layerMac)
+  Layer.provide(IdempotencyStore.layerMemory(options), NodeCrypto.layerDigest)
 
 /** A store that answers as another says. */
 export const faulty = (change: (store: Store) => Partial<IdempotencyStore.Backing>): Layer.Layer<Store> =>

@@ -2,6 +2,7 @@
 import { it } from "@effect/vitest"
 import { Idempotency, IdempotencyStore } from "@reprise/idempotency"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as fc from "fast-check"
 import * as Schema from "effect/Schema"
 import { expect } from "vitest"
@@ -43,6 +44,9 @@ interface Model {
   /** The highest number ever seen. */
   fence: number
 }
+
+/** A store of its own, in a time of its own. */
+const virtual = () => Layer.provideMerge(layer(), TestClock.layer())
 
 /** Runs the commands on the store, and on the model beside it. */
 const check = (commands: ReadonlyArray<Command>): Effect.Effect<void, unknown, Store> =>
@@ -146,7 +150,7 @@ const check = (commands: ReadonlyArray<Command>): Effect.Effect<void, unknown, S
 const runs = samples(fc.array(command, { maxLength: 40 }), 200)
 
 it.effect("the store in memory does what the model does", () =>
-  Effect.forEach(runs, (commands) => Effect.provide(check(commands), layer()).pipe(Effect.provide(TestClock.layer())), {
+  Effect.forEach(runs, (commands) => Effect.provide(check(commands), virtual()), {
     discard: true
   }))
 
@@ -191,4 +195,4 @@ it.effect("every caller with one key gets the one outcome, KeyReused, or a doubt
         yield* TestClock.adjust(wait)
         now += wait
       }
-    }).pipe(Effect.provide(layer()), Effect.provide(TestClock.layer())), { discard: true }))
+    }).pipe(Effect.provide(virtual())), { discard: true }))

@@ -1,7 +1,7 @@
 // Inside the store's own transaction, and next to it, on SQLite in memory.
 import { describe, expect, it } from "@effect/vitest"
 import { Transience } from "@reprise/core"
-import { Idempotency, IdempotencyStore } from "@reprise/idempotency"
+import { Idempotency, IdempotencyError, IdempotencyStore } from "@reprise/idempotency"
 import { SqliteClient } from "@reprise/sqlite"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,6 +9,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import * as Tracer from "effect/Tracer"
+import { inspect } from "node:util"
 import { Declined, order } from "./memory.ts"
 
 const { once } = Idempotency
@@ -71,6 +73,27 @@ describe("in a transaction of the store", () => {
       expect(yield* Effect.flip(once(order, Effect.succeed("again")))).toMatchObject({ _tag: "Declined", code: 1 })
     }).pipe(Effect.provide(store)))
 
+  it.effect.each<readonly [string, Effect.Effect<string, Declined>, string]>([
+    ["the store's failure, which undoes the transaction, where it succeeded", Effect.succeed("done"), "StoreFailed"],
+    ["its own failure, where it failed", new Declined({ code: 1 }), "Declined"]
+  ])("an operation whose outcome cannot be recorded fails with %s", ([, operation, tag]) =>
+    Effect.gen(function* () {
+      const { charge, charges, sql } = yield* setUp
+      const store = yield* IdempotencyStore.IdempotencyStore
+      const cause = "the transaction is aborted"
+      const failing: IdempotencyStore.IdempotencyStore = {
+        ...store,
+        finish: () => Effect.fail(new IdempotencyError.StoreFailed({ operation: "finish", cause }))
+      }
+      const error = yield* once(order, Effect.andThen(charge, operation)).pipe(
+        Effect.provideService(IdempotencyStore.IdempotencyStore, failing),
+        sql.withTransaction,
+        Effect.flip
+      )
+      expect(error._tag).toBe(tag)
+      expect(yield* charges).toBe(0)
+    }).pipe(Effect.provide(store)))
+
   it.live("a caller that leaves undoes both", () =>
     Effect.gen(function* () {
       const { charge, charges, records, sql } = yield* setUp
@@ -122,6 +145,25 @@ describe("the tables", () => {
       expect(JSON.stringify(rows)).not.toContain("sk_live")
       expect(rows).toMatchObject([{ state: "done", fence: 1, outcome: "{\"success\":\"done\"}" }])
     }).pipe(Effect.provide(store)))
+
+  it.effect("and no span names one", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    return Effect.gen(function* () {
+      const secret = { ...order, key: "sk_live_1", payload: "sk_live_2" }
+      yield* once(secret, Effect.succeed("done")).pipe(Effect.withSpan("caller"))
+      yield* Effect.flip(once({ ...secret, payload: "sk_live_3" }, Effect.succeed("done")))
+      const said = spans.map(({ attributes, events, name }) => inspect([name, attributes, events], { depth: 9 }))
+      expect(said.join()).toContain("INSERT INTO")
+      expect(said.join()).not.toContain("sk_live")
+    }).pipe(Effect.provide(store), Effect.withTracer(tracer))
+  })
 
   it.effect("have the name that they are given, and one secret for all who come", () =>
     Effect.gen(function* () {

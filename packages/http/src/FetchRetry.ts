@@ -27,6 +27,8 @@ import type * as RetryHint from "./RetryHint.ts"
 export {
   /**
    * An answer that is worth another attempt: `lastError` of the exhaustion, and what policies, `when` and `onRetry` see.
+   * Its `excerpt`, up to 1,024 bytes of a body that is a text, is there from `onRetry` on; there is none where
+   * `exhausted` is `"response"`, as the body is for the caller.
    */
   ResponseError
 } from "./internal/client/responseError.ts"
@@ -65,8 +67,9 @@ export interface Options {
    */
   readonly attemptTimeout?: Duration.Input | "none" | undefined
   /**
-   * When the caller wants an answer, from the call on: no retry starts later, and attempt timeouts shrink to what is
-   * left. It is sent along as `grpc-timeout`. Finite, at least 1 ms. Default: none.
+   * When the caller wants an answer, from the call on: no retry starts later, and an attempt ends with it, also where
+   * `attemptTimeout` is `"none"`. Like that it ends with the headers of the response, and does not bound the body. It is
+   * sent along as `grpc-timeout`. Finite, at least 1 ms. Default: none.
    */
   readonly deadline?: Duration.Input | undefined
   /**
@@ -94,7 +97,7 @@ export interface Options {
    * A key that every attempt of a call carries, so that the server knows a repetition; with it, methods that are not
    * idempotent are retried too, as long as the server heeds it. `true` makes a new one for each call. A text is for a
    * function that sends one request; a function derives it from the request, and none is sent where it gives
-   * `undefined`. A key that the request has already is left alone.
+   * `undefined`. A key that the request has already, there or in `idempotency-key`, is left alone; an empty one is none.
    */
   readonly idempotencyKey?: boolean | string | ((request: Outgoing) => string | undefined) | undefined
   /** The header and the form of the key. Default: `idempotency-key`, in quotes as its draft wants it. */
@@ -109,11 +112,11 @@ export interface Options {
    */
   readonly exhausted?: "error" | "response" | undefined
   /**
-   * How many bytes of a body that can be read once, a stream or that of a `Request`, are kept as they are sent, for
-   * another attempt. A longer one is not sent again. An integer of at least 0. Default: 0.
+   * How many bytes of a stream are kept as they are sent, for another attempt. A longer one is not sent again. It is
+   * not needed for a `Request` with a text, a form or bytes of up to a megabyte. An integer of at least 0. Default: 0.
    */
   readonly bufferBody?: number | undefined
-  /** What sends the requests. Default: the global `fetch`. */
+  /** What sends the requests. It heeds `redirect`, and may take relative URLs. Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined
   /** Asked about failures that would be retried: false lets the response or the error leave as it is. */
   readonly when?: ((error: unknown) => boolean | PromiseLike<boolean>) | undefined
@@ -133,11 +136,14 @@ export interface Options {
  *   an `idempotencyKey`
  * - **An abort** of the signal that was given ends an attempt, a wait or the reading of the body at once, with the
  *   signal's own reason. It is never retried; an attempt's own timeout is
- * - **A body** that is a text, a form, a `Blob` or bytes is sent again. A stream, which that of a `Request` is too, is
- *   not, once it is read; see `bufferBody`
+ * - **A body** that is a text, a form, a `Blob` or bytes is sent again, and so is that of a `Request`, up to a megabyte.
+ *   A stream is not, once it is read; see `bufferBody`
  * - **Redirects** are followed as `redirect` says, by the rules of the Fetch standard. The key, `retry-attempt` and the
- *   deadline do not go to another origin. Browsers do not show redirects: there, a request that has these headers and
- *   is redirected is sent once more without them
+ *   deadline do not go to another origin. Once a POST was redirected, a 429 says nothing of the servers before, which
+ *   may have done what was asked: it is not sent again, unless those had its key
+ * - **In browsers**, which do not show redirects, a POST is sent without attempt and deadline, and its key goes where it
+ *   is redirected to, as with `fetch`. A request that may be repeated is sent once more when it is redirected, without
+ *   attempt and deadline
  *
  * ```ts
  * import { HttpRetry } from "@reprise/http"

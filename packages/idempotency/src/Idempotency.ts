@@ -335,7 +335,7 @@ export const CurrentClaim: Context.Reference<Claim | undefined> = claims.Current
  * import { Effect } from "effect"
  *
  * const name = Idempotency.recordOf({ scope: "tenant-7", key: "order-1017" })
- * console.log(await Effect.runPromise(Effect.provide(name, IdempotencyStore.layerMemory()))) // => 0
+ * console.log(await Effect.runPromise(Effect.provide(name, IdempotencyStore.layerMemory()))) // => bcf7d74f5588
  * ```
  *
  * @category references

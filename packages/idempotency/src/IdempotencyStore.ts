@@ -222,7 +222,8 @@ export interface RedisOptions extends SharedOptions {
 
 /**
  * Keeps records in Redis, by the clock of the server; Redis removes them by itself. A record is as safe as Redis is set
- * up to keep it: a failover to a replica that has not seen a claim forgets it, so that the operation may run again.
+ * up to keep it: a failover to a replica that has not seen a claim, or an eviction (`maxmemory-policy`), forgets it, so that
+ * the operation may run again.
  *
  * Use a client that fails while it is not connected (`disableOfflineQueue: true`).
  *

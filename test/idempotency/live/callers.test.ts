@@ -1,8 +1,10 @@
 // Many callers with one key, in two processes at one store.
 import * as IdempotencyStore from "@reprise/idempotency/IdempotencyStore"
 import * as Idempotency from "@reprise/idempotency/Idempotency"
+import * as SqlRetry from "@reprise/sql/SqlRetry"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as SqlClient from "effect/sql/SqlClient"
 import { describe, expect, it } from "vitest"
 import { effects, start } from "./processes.ts"
 import { kinds, servers } from "./servers.ts"
@@ -56,14 +58,14 @@ describe.each(kinds)("%s", (kind, isThere) => {
   it.skipIf(!isThere)("retention counts on the store's clock: then the operation runs anew", async () => {
     const run = (n: number) =>
       Idempotency.once(
-        { key: "k", scope: "s", payload: 1, success: Schema.Number, retention: 300 },
+        { key: "k", scope: "s", payload: 1, success: Schema.Number, retention: 1_000 },
         Effect.succeed(n)
       )
     const results = await inStore(
       place(kind),
       Effect.gen(function* () {
         const first = [yield* run(1), yield* run(2)]
-        yield* Effect.sleep(350)
+        yield* Effect.sleep(1_050)
         return [...first, yield* run(3)]
       })
     )
@@ -79,19 +81,70 @@ describe.each(kinds)("%s", (kind, isThere) => {
         const retried: IdempotencyStore.IdempotencyStore = {
           ...store,
           claim: (request) => twice(store.claim(request)),
+          retake: (request, fence) => twice(store.retake(request, fence)),
           renew: (held, terms) => twice(store.renew(held, terms)),
           finish: (held, ending) => twice(store.finish(held, ending))
         }
         const run = (n: number) =>
           Idempotency.once(
-            { key: "k", scope: "s", payload: 1, success: Schema.Number, lease: 100 },
-            Effect.as(Effect.sleep(150), n)
+            { key: "k", scope: "s", payload: 1, success: Schema.Number, lease: 900 },
+            Effect.as(Effect.sleep(400), n)
           )
         return yield* Effect.provideService(Effect.all([run(1), run(2)]), IdempotencyStore.IdempotencyStore, retried)
       })
     )
     expect(results).toEqual([1, 1])
   })
+
+  it.skipIf(!isThere || kind === "redis")("20 transactions with one key, all at once: committed once", async () => {
+    const { answers, rows } = await inStore(
+      place(kind),
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`CREATE TABLE IF NOT EXISTS effects (key TEXT)`
+        let n = 0
+        const transaction = sql.withTransaction(
+          Idempotency.once(
+            { key: "k", scope: "s", payload: 1, success: Schema.Number },
+            Effect.suspend(() => Effect.as(sql`INSERT INTO effects VALUES ('k')`, ++n))
+          )
+        )
+        const answers = yield* Effect.replicateEffect(transaction, 20, { concurrency: "unbounded" })
+        return { answers, rows: yield* sql`SELECT key FROM effects` }
+      })
+    )
+    expect(answers).toEqual(Array(20).fill(1))
+    expect(rows).toHaveLength(1)
+  })
+
+  it.skipIf(!isThere || kind !== "postgres")(
+    "20 serializable transactions, retried by SqlRetry: committed once",
+    async () => {
+      const { answers, retries, rows } = await inStore(
+        place(kind),
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`CREATE TABLE effects_too (key TEXT)`
+          let n = 0
+          let retries = 0
+          const transaction = Idempotency.once(
+            { key: "k", scope: "s", payload: 1, success: Schema.Number },
+            // For so long that others come meanwhile.
+            Effect.delay(Effect.suspend(() => Effect.as(sql`INSERT INTO effects_too VALUES ('k')`, ++n)), 200)
+          ).pipe(SqlRetry.transaction(SqlRetry.policy, {
+            isolation: "serializable",
+            onRetry: () => Effect.sync(() => void retries++)
+          }))
+          const answers = yield* Effect.replicateEffect(transaction, 20, { concurrency: "unbounded" })
+          return { answers, retries, rows: yield* sql`SELECT key FROM effects_too` }
+        })
+      )
+      expect(new Set(answers).size).toBe(1)
+      expect(rows).toHaveLength(1)
+      // They met: a claim of the same key fails with 40001 there.
+      expect(retries).toBeGreaterThan(0)
+    }
+  )
 
   it.skipIf(!isThere)("what one tenant has recorded no other gets", async () => {
     const results = await inStore(

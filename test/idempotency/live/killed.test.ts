@@ -21,6 +21,18 @@ const points: ReadonlyArray<Point> = [
   "finish sent",
   "finished"
 ]
+/** Those that no transaction has: it needs no lease, and leaves no doubt. */
+const outside: ReadonlyArray<Point> = [...points, "renewal sent", "retake sent", "reconciling"]
+
+const leavesDoubt: ReadonlyArray<Point> = [
+  "claimed",
+  "effect begun",
+  "effect done",
+  "before finish",
+  "renewal sent",
+  "retake sent",
+  "reconciling"
+]
 
 /** Seeded, so that a run can be had again: Mulberry32. */
 const drawing = (seed: number) => (): number => {
@@ -30,9 +42,10 @@ const drawing = (seed: number) => (): number => {
   return ((t ^ t >>> 14) >>> 0) / 4_294_967_296
 }
 
-const lease = 150
+// A holder that is slow, as on a busy machine, must not lose it before it is killed.
+const lease = 2_000
 const seeds = 10
-const perSeed = 12
+const perSeed = 14
 
 const options = { scope: "live", success: Schema.String, wait: "10 seconds", lease } as const
 
@@ -47,7 +60,7 @@ describe.each(kinds)("%s", (kind, isThere) => {
         calls: Array.from({ length: perSeed }, (_, i) => ({
           key: `${seed}-${i}`,
           // Each point once, and the rest by chance.
-          point: points[i] ?? points[Math.floor(draw() * points.length)]!
+          point: outside[i] ?? outside[Math.floor(draw() * outside.length)]!
         })),
         inTransaction: false,
         delay: Math.max(0, Math.floor(draw() * 6) - 2)
@@ -91,9 +104,7 @@ describe.each(kinds)("%s", (kind, isThere) => {
         if (wasDone && first === `${key} anew`) return true
         if (point === "before claim" && first !== `${key} anew`) return true
         if (point === "finished" && !first.startsWith(`${key} by `)) return true
-        if (
-          ["claimed", "effect begun", "effect done", "before finish"].includes(point) && first !== "in doubt"
-        ) return true
+        if (leavesDoubt.includes(point) && first !== "in doubt") return true
         // An outcome that was seen stays.
         if (first !== "in doubt" && settled !== first) return true
         if (first === "in doubt" && settled !== (wasDone ? `${key} found` : `${key} anew`)) return true
@@ -110,8 +121,9 @@ describe.each(kinds)("%s", (kind, isThere) => {
     }
   )
 
-  const hasTransactions = isThere && kind !== "redis"
-  it.skipIf(!hasTransactions)("in a transaction at every point: done exactly once, and nothing in doubt", async () => {
+  // Redis has no transactions of the business's own.
+  if (kind === "redis") return
+  it.skipIf(!isThere)("in a transaction at every point: done exactly once, and nothing in doubt", async () => {
     const at = place(kind)
     await inStore(at, Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE effects (key TEXT)`))
     // One connection has one transaction: on SQLite, and here on all.

@@ -22,6 +22,9 @@ export type Point =
   | "before finish"
   | "finish sent"
   | "finished"
+  | "renewal sent"
+  | "retake sent"
+  | "reconciling"
 
 export interface Task {
   readonly place: Place
@@ -81,7 +84,8 @@ const kill = (): void => {
   process.kill(process.pid, "SIGKILL")
 }
 
-const late: ReadonlyArray<Point> = ["claim sent", "finish sent"]
+const late: ReadonlyArray<Point> = ["claim sent", "finish sent", "retake sent"]
+const settling: ReadonlyArray<Point> = ["retake sent", "reconciling"]
 
 const killed = ({ calls, delay, inTransaction }: NonNullable<Task["killed"]>) =>
   Effect.gen(function* () {
@@ -101,6 +105,8 @@ const killed = ({ calls, delay, inTransaction }: NonNullable<Task["killed"]>) =>
             Effect.andThen(send("claim sent", store.claim(request))),
             Effect.tap(at("claimed"))
           ),
+        renew: (held, terms) => send("renewal sent", store.renew(held, terms)),
+        retake: (request, fence) => send("retake sent", store.retake(request, fence)),
         finish: (held, ending) =>
           at("before finish").pipe(
             Effect.andThen(send("finish sent", store.finish(held, ending))),
@@ -110,16 +116,28 @@ const killed = ({ calls, delay, inTransaction }: NonNullable<Task["killed"]>) =>
       const done = inTransaction
         ? Effect.as(sql`INSERT INTO effects VALUES (${key})`, `${key} by ${process.pid}`)
         : Effect.sync(() => effect(key))
-      const operation = at("effect begun").pipe(Effect.andThen(done), Effect.tap(at("effect done")))
-      const call = Idempotency.once(options(key), operation).pipe(
+      const lasts = point === "renewal sent" ? Effect.never : Effect.void
+      const operation = at("effect begun").pipe(
+        Effect.andThen(done),
+        Effect.tap(at("effect done")),
+        Effect.tap(lasts)
+      )
+      const reconcile = Effect.as(at("reconciling"), Idempotency.notApplied)
+      const watchedCall = Idempotency.once({ ...options(key), reconcile }, operation).pipe(
         Effect.provideService(IdempotencyStore.IdempotencyStore, watched)
       )
+      // There is something to settle only when somebody has left it in doubt.
+      const doubted = Effect.exit(Idempotency.once(options(key), Effect.die("left")))
+      const call = settling.includes(point) ? Effect.andThen(doubted, watchedCall) : watchedCall
       return inTransaction ? sql.withTransaction(call) : call
     }
     const start = (some: typeof calls) =>
       Effect.gen(function* () {
         const goal = there + some.length
-        for (const call of some) yield* Effect.forkDetach(run(call))
+        // One that ended is where it can get.
+        for (const call of some) {
+          yield* Effect.forkDetach(Effect.onExit(run(call), () => Effect.sync(() => void there++)))
+        }
         while (there < goal) yield* Effect.sleep(1)
       })
     yield* start(calls.filter(({ point }) => !late.includes(point)))

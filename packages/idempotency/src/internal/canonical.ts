@@ -37,7 +37,7 @@ const textOf = (text: string): string =>
  *
  * @throws `PayloadRefused`; before it has read more than `limit` characters of texts, bytes of binary data and elements
  */
-export const encode = (value: unknown, limit: number): string => {
+const encode = (value: unknown, limit: number): string => {
   let left = limit
   const spend = (bytes: number): void => {
     left -= bytes

@@ -15,6 +15,9 @@ const renewed = 1 / 3
 const again = 1 / 20
 const given = 9 / 10
 
+/** Until when a lease is certain that was asked for at a time. */
+export const certainUntil = (askedAt: number, lease: number): number => askedAt + lease * given
+
 export interface Terms {
   readonly lease: number
   readonly retention: number
@@ -32,7 +35,7 @@ const keep = (
     let since = claimedAt
     let next = since + terms.lease * renewed
     while (true) {
-      const end = since + terms.lease * given
+      const end = certainUntil(since, terms.lease)
       yield* Effect.sleep(Math.max(0, Math.min(next, end) - now(clock)))
       // Also after a pause of the whole process.
       const sentAt = now(clock)

@@ -1,15 +1,17 @@
 /** The one caller that runs, and what the others get. */
 import * as IdempotencyKey from "@reprise/core/IdempotencyKey"
+import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { identity } from "effect/Function"
 import { type IdempotencyError, InDoubt, InProgress, KeyReused, StoreFailed } from "../IdempotencyError.ts"
 import type { Answer } from "../Idempotency.ts"
 import { type Found, type Held, IdempotencyStore } from "../IdempotencyStore.ts"
 import * as canonical from "./canonical.ts"
 import { CurrentClaim } from "./claim.ts"
-import { type Ended, hold, now, type Restore } from "./hold.ts"
+import { certainUntil, type Ended, hold, now, type Restore } from "./hold.ts"
 import type { Settings } from "./settings.ts"
 import { verdict } from "./verdict.ts"
 import { waitFor } from "./wait.ts"
@@ -63,13 +65,25 @@ const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): Any
         return answer.exit
       })
     })
+    const leave = (state: "free" | "doubt") =>
+      Effect.exit(store.finish(held, { state: unsure ? "doubt" : state, retention }))
+
+    // Who wants to leave by now leaves; and a claim that took so long may have ended.
+    const leaving = yield* Effect.exit(restore(Effect.void))
+    if (Exit.isFailure(leaving)) {
+      yield* leave("free")
+      return yield* Effect.failCause(leaving.cause)
+    }
+    if (!inTransaction && now(clock) >= certainUntil(claimedAt, settings.lease)) {
+      yield* leave("free")
+      return yield* new StoreFailed({ operation: "claim", cause: new Cause.TimeoutError("It took as long as a lease") })
+    }
+
     const marked = Effect.provideService(asked, CurrentClaim, { record, fence: held.fence })
     const { exit, lost }: Ended<unknown, unknown> = inTransaction
       ? { exit: yield* Effect.exit(restore(marked)), lost: undefined }
       : yield* hold(store, clock, held, settings, claimedAt, marked, restore)
 
-    const leave = (state: "free" | "doubt") =>
-      Effect.exit(store.finish(held, { state: unsure ? "doubt" : state, retention }))
     const answer: Answer<unknown, unknown> = { exit, replayed: false, record }
 
     // Its own code has changed what it had to decide on by now.
@@ -94,7 +108,7 @@ const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): Any
     if (Exit.isFailure(recorded)) {
       // A transaction is undone as a whole: by this failure, or by that of the operation.
       if (inTransaction) return Exit.isFailure(exit) ? answer : yield* Effect.failCause(recorded.cause)
-      return yield* new InDoubt({ record, reason: "NotRecorded", cause: recorded.cause })
+      return yield* new InDoubt({ record, reason: "NotRecorded", cause: Cause.squash(recorded.cause) })
     }
     if (recorded.value) return answer
     return yield* superseded(call, held)
@@ -123,28 +137,39 @@ export const answer = (settings: Settings, operation: AnyEffect): AnyAnswer =>
       const record = recordName(id)
       const holder = store.holder()
       const request = { id, holder, fingerprint: fingerprints[0], lease, retention }
-      const until = now(clock) + wait
+      const startedAt = now(clock)
+      const until = startedAt + wait
+      // What is left half asked in a transaction is undone with it; and there it may wait for another transaction.
+      const asks: Restore = call.inTransaction ? restore : identity
+
+      // Whether this call has tried to take over what may have taken effect.
+      let abandoned = false
 
       while (true) {
         const askedAt = now(clock)
-        const claim: number | Found = yield* store.claim(request)
+        const claim: number | Found = yield* asks(store.claim(request))
         if (typeof claim === "number") return yield* run(call, { id, holder, fence: claim }, askedAt, false)
         if (!fingerprints.includes(claim.fingerprint)) return yield* new KeyReused({ record })
         if (claim.state === "done") return yield* replay(call, id, claim.outcome)
-        // The answer to an earlier claim of this very call was lost. Nothing has run.
+        // The answer to an earlier question of this very call was lost. Nothing has run for it.
         const isMine = claim.holder === holder
         if (claim.state === "running" && claim.left > 0) {
-          if (isMine) return yield* run(call, { id, holder, fence: claim.fence }, askedAt, false)
+          if (isMine) {
+            // Its lease began after the first question, and no earlier than what is left of it says.
+            const since = Math.max(startedAt, askedAt + claim.left - lease)
+            return yield* run(call, { id, holder, fence: claim.fence }, since, abandoned)
+          }
           if (now(clock) >= until) {
             return yield* new InProgress({ record, left: Duration.millis(Math.ceil(claim.left)) })
           }
           yield* restore(waitFor(store, clock, id, until))
           continue
         }
-        if (!isMine && !reruns && reconcile === undefined) return yield* new InDoubt({ record, reason: "Abandoned" })
+        abandoned ||= !isMine
+        if (abandoned && !reruns && reconcile === undefined) return yield* new InDoubt({ record, reason: "Abandoned" })
         const retakenAt = now(clock)
-        const fence = yield* store.retake(request, claim.fence)
-        if (fence !== undefined) return yield* run(call, { id, holder, fence }, retakenAt, !isMine)
+        const fence = yield* asks(store.retake(request, claim.fence))
+        if (fence !== undefined) return yield* run(call, { id, holder, fence }, retakenAt, abandoned)
       }
     })
   )

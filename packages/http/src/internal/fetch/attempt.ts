@@ -1,13 +1,19 @@
 /** One attempt of a call: its headers, its redirects, and what its outcome means. */
 import type { IdempotencyKey } from "@reprise/core/IdempotencyKey"
+import type * as RetryBudget from "@reprise/core/RetryBudget"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 import * as keys from "../client/key.ts"
+import type { ResponseError } from "../client/responseError.ts"
+import { readsBody } from "../hints/profiles.ts"
 import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
-import { judge, type Judged } from "../semantics/judge.ts"
+import { judge } from "../semantics/judge.ts"
 import { jsonOf } from "./json.ts"
-import { networkError } from "./networkError.ts"
-import { elsewhere, isCrossOrigin, type Outgoing } from "./outgoing.ts"
-import { follow } from "./redirect.ts"
-import { cancel, setResponse } from "./responses.ts"
+import { hasKey } from "./key.ts"
+import { networkError, spentNote } from "./networkError.ts"
+import { elsewhere, isCrossOrigin, isPage, type Outgoing } from "./outgoing.ts"
+import { follow, moved } from "./redirect.ts"
+import { cancel } from "./responses.ts"
 import type { Settings } from "./settings.ts"
 
 /** A call on its way. */
@@ -15,95 +21,134 @@ export interface Call {
   readonly settings: Settings
   readonly outgoing: Outgoing
   readonly key: IdempotencyKey | undefined
+  /** Whether a second execution changes nothing. */
+  readonly repeatable: boolean
+  /** The budget of an origin, which knows of the hint in force there. */
+  readonly budgetOf: (origin: string) => RetryBudget.Holding
+  /** That of the last request; a redirect may have changed it. */
+  method: string
   /** Whether the last attempt carried a key all the way. */
   keyed: boolean
-  /** The wait that the last answer asked for, in milliseconds. */
-  asked: number | undefined
-  /** The last status. */
-  last: number
+  /** Whether the last attempt was redirected by somebody who may have done what was asked, and knows no key. */
+  doubtful: boolean
+  /** A failing response that nobody has read yet, and what it came to. */
+  pending: { readonly response: Response; readonly error: ResponseError | undefined } | undefined
+  /** The statuses that are worth one more attempt, and have had it. */
+  readonly met: Set<number>
 }
 
 export interface Attempt {
   readonly number: number
   readonly deadline: string | undefined
-  readonly signal: AbortSignal
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
 }
 
 const setIfAbsent = (headers: Headers, name: string, value: string): void => {
   if (!headers.has(name)) headers.set(name, value)
 }
 
-const headersOf = ({ key, outgoing, settings }: Call, { deadline, number }: Attempt): Headers => {
+/**
+ * Whether redirects are left to the runtime: it does not show them and nothing may be sent twice, or there is a digest,
+ * which is that of the last response, and would be held against the first.
+ */
+const isBlind = ({ outgoing, repeatable, settings }: Call): boolean =>
+  Boolean(elsewhere(outgoing).integrity) || (!repeatable && (settings.redirects.hidden || isPage()))
+
+const headersOf = (call: Call, { deadline, number }: Attempt): Headers => {
+  const { key, outgoing, settings } = call
   const headers = new Headers(outgoing.headers)
   const { header, style } = settings.keyForm
-  if (key !== undefined) setIfAbsent(headers, header, keys.render(key, style))
+  if (key !== undefined) headers.set(header, keys.render(key, style))
+  if (outgoing.body.type !== undefined) setIfAbsent(headers, "content-type", outgoing.body.type)
   // Another site would have to allow them by name, and a request that it would have answered fails.
-  if (!settings.sendsHeaders || isCrossOrigin(outgoing)) return headers
+  if (!settings.sendsHeaders || isCrossOrigin(outgoing) || isBlind(call)) return headers
   if (number > 1) setIfAbsent(headers, attemptHeader, String(number))
   if (deadline !== undefined) setIfAbsent(headers, deadlineHeader, deadline)
   return headers
 }
 
-const send = (call: Call, headers: Headers, signal: AbortSignal): Promise<Response> => {
-  const { outgoing, settings } = call
+const announcements = [attemptHeader, deadlineHeader]
+
+const send = async (call: Call, headers: Headers, signal: AbortSignal): Promise<Response> => {
+  const { outgoing, repeatable, settings } = call
   const { body, input, method, redirect, rest, url } = outgoing
   const fetch = settings.fetch ?? globalThis.fetch
-  const own = [settings.keyForm.header, attemptHeader, deadlineHeader]
+  const own = [...settings.keyHeaders, ...announcements]
   const init = { ...rest, method, headers, signal }
-  if (redirect !== "follow" || !own.some((name) => headers.has(name))) {
-    return fetch(input, { ...init, ...body.take(), redirect })
+  const plain = () => fetch(input, { ...init, ...body.take(), redirect })
+  if (redirect !== "follow" || (repeatable && !own.some((name) => headers.has(name)))) return plain()
+  if (isBlind(call)) {
+    // A failure does not say whether it was that of the first server.
+    call.doubtful = !call.keyed
+    const response = await plain()
+    call.doubtful = !call.keyed && moved(response, url)
+    return response
   }
   // At once, and not with the outcome: a timeout may come in between.
-  const onDropped = () => {
-    call.keyed = false
+  const onRedirect = (method: string, leaves: boolean) => {
+    call.method = method
+    call.doubtful ||= !call.keyed
+    if (leaves) call.keyed = false
   }
-  return follow(fetch, { input, url, init, rest: elsewhere(outgoing), own, onDropped, body })
+  const onHidden = () => {
+    settings.redirects.hidden = true
+    // Nothing has failed: a key alone is no reason to do it twice.
+    return repeatable
+  }
+  const told = { onRedirect, onHidden }
+  return follow(fetch, { input, url, init, rest: elsewhere(outgoing), own, announcements, body, left: false, ...told })
 }
+
+/** The response, whatever it is. */
+const sent = (call: Call, info: Attempt): Effect.Effect<Response, unknown> =>
+  // @effect-diagnostics-next-line unknownInEffectCatch:off -- What a fetch rejects with has no type.
+  Effect.tryPromise({
+    try: async (signal) => {
+      const { outgoing, settings } = call
+      const headers = headersOf(call, info)
+      call.keyed = hasKey(headers, settings.keyHeaders)
+      call.doubtful = false
+      call.method = outgoing.method
+      // The caller's signal goes on to hold for the body, when the attempt is over.
+      const both = outgoing.signal === undefined ? signal : AbortSignal.any([outgoing.signal, signal])
+      const response = await send(call, headers, both)
+      if (!signal.aborted) return response
+      // An attempt that was given up, and did not know it.
+      cancel(response)
+      throw signal.reason
+    },
+    catch: (error) => networkError(error, call.outgoing, call.settings)
+  })
 
 // The server could not be sure of the connection, or of the early data: either is over at the next attempt.
 const once: ReadonlySet<number> = new Set([421, 425])
 
-const spentNote = "its body is a stream that is read once: see the option bufferBody"
-
-const failureOf = async (call: Call, response: Response, now: () => number): Promise<Judged | undefined> => {
-  const { last, outgoing: { body, method, url }, settings } = call
-  const { status } = response
-  call.last = status
-  if (status < 400 || (once.has(status) && status === last)) return undefined
-  const failing = {
-    method,
-    url: response.url || url,
-    status,
-    headers: Object.fromEntries(response.headers),
-    body: settings.profile.readsBody ? await jsonOf(response) : undefined
-  }
-  return judge(failing, now(), settings, body.replayable() ? undefined : spentNote)
-}
+/** The wait that a server asks one run for, the others of its origin wait too, as long as they would wait at all. */
+const heeded = ({ budgetOf, outgoing: { origin }, settings }: Call, url: string, wait: number): Effect.Effect<void> =>
+  // A redirect may have led elsewhere.
+  budgetOf(URL.canParse(url) ? new URL(url).origin : origin).hold(Math.min(wait, settings.hintLimit))
 
 /** The response, where it is not worth another attempt; otherwise it fails with a `ResponseError`. */
-export const attempt = async (call: Call, info: Attempt): Promise<Response> => {
-  const { outgoing, settings } = call
-  const headers = headersOf(call, info)
-  call.asked = undefined
-  call.keyed = headers.has(settings.keyForm.header)
-  // The caller's signal goes on to hold for the body, when the attempt is over.
-  const signal = outgoing.signal === undefined ? info.signal : AbortSignal.any([outgoing.signal, info.signal])
-  let response: Response
-  try {
-    response = await send(call, headers, signal)
-  } catch (error) {
-    throw settings.fetch === undefined ? networkError(error, outgoing) : error
-  }
-  if (info.signal.aborted) {
-    // An attempt that was given up, and did not know it.
-    cancel(response)
-    throw info.signal.reason
-  }
-  const failure = await failureOf(call, response, info.now)
-  if (failure === undefined) return response
-  setResponse(failure.error, response)
-  call.asked = failure.wait
-  throw failure.error
+const judged = (call: Call, response: Response): Effect.Effect<Response, ResponseError> => {
+  const { doubtful, met, method, outgoing: { body, url }, settings } = call
+  const { status } = response
+  if (status < 400 || met.has(status)) return Effect.succeed(response)
+  if (once.has(status)) met.add(status)
+  call.pending = { response, error: undefined }
+  const look = method !== "HEAD" && readsBody(settings.profile, status) ? jsonOf(response) : Effect.undefined
+  return Effect.flatMap(
+    look,
+    (json) =>
+      Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<Response, ResponseError> => {
+        const headers = Object.fromEntries(response.headers)
+        const failing = { method, url: response.url || url, status, headers, body: json, elsewhere: doubtful }
+        const made = judge(failing, now, settings, body.replayable() ? undefined : spentNote)
+        call.pending = made === undefined ? undefined : { response, error: made.error }
+        if (made === undefined) return Effect.succeed(response)
+        const { error, wait = 0 } = made
+        return wait === 0 ? Effect.fail(error) : Effect.andThen(heeded(call, response.url, wait), Effect.fail(error))
+      })
+  )
 }
+
+export const attempt = (call: Call, info: Attempt): Effect.Effect<Response, unknown> =>
+  Effect.flatMap(sent(call, info), (response) => judged(call, response))

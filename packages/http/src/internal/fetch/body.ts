@@ -1,4 +1,6 @@
 /** What is sent with every attempt: a copy made when the call was made, or a stream, which can be read once. */
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as recorded from "./recorded.ts"
 
 export interface Body {
@@ -8,6 +10,10 @@ export interface Body {
   readonly replayable: () => boolean
   /** Somebody else reads it: fetch refuses it. */
   readonly taken?: true
+  /** Its `content-type`, where fetch would not know it. */
+  readonly type?: string
+  /** What is sent in its place, where making that takes a moment. */
+  readonly prepared?: Effect.Effect<Body>
   /** The call has failed: nothing will read it any more. */
   readonly cancel: (reason: unknown) => void
 }
@@ -19,11 +25,11 @@ const replayed = (init: RequestInit): Body => ({ take: () => init, replayable: a
 
 export const none: Body = /* @__PURE__ */ replayed({})
 
-/** The body of somebody else, for fetch to refuse. */
+/** A body that fetch refuses. */
 export const taken = (init: RequestInit): Body => ({ ...replayed(init), taken: true })
 
 /** A body that can be read once and cannot be watched: sent once. */
-export const once = (init: RequestInit): Body => {
+const once = (init: RequestInit): Body => {
   let taken = false
   return {
     take: () => {
@@ -35,12 +41,35 @@ export const once = (init: RequestInit): Body => {
   }
 }
 
-/** A stream, of which up to `limit` bytes are kept for another attempt. */
-export const streamed = (source: ReadableStream<Uint8Array<ArrayBuffer>>, limit: number): Body => {
-  if (source.locked) return taken({ body: source })
-  const { cancel, replayable, stream } = recorded.record(source, limit)
+type Source = ReadableStream<Uint8Array<ArrayBuffer>>
+
+const recordedAs = ({ cancel, replayable, stream }: recorded.Recorded): Body => {
   // The key is not in the types of all runtimes, which want it all the same.
   return { take: () => ({ body: stream(), duplex: "half" } as RequestInit), replayable, cancel }
+}
+
+/** A stream, of which up to `limit` bytes are kept for another attempt. */
+const streamed = (source: Source, limit: number): Body =>
+  source.locked ? taken({ body: source }) : recordedAs(recorded.record(source, limit))
+
+// What most requests send, and what a caller had in memory already.
+const mostBytes = 1_048_576
+// A text is there at once, and a stream that is not is sent as it comes.
+const longest = 100
+
+/** The body of a `Request`, of which nothing tells whether it was a text: sent as bytes where it ends soon. */
+export const ofRequest = (source: Source, limit: number): Body => {
+  if (source.locked) return taken({})
+  const recording = recorded.record(source, limit)
+  const body = recordedAs(recording)
+  const whole = Effect.promise((signal) => recording.whole(mostBytes, signal))
+  return {
+    ...body,
+    prepared: Effect.map(Effect.timeoutOption(whole, longest), (bytes) => {
+      const all = Option.getOrUndefined(bytes)
+      return all === undefined ? body : replayed({ body: all })
+    })
+  }
 }
 
 const copyOf = (form: FormData): FormData => {
@@ -49,6 +78,45 @@ const copyOf = (form: FormData): FormData => {
     typeof value === "string" ? copy.append(name, value) : copy.append(name, value, value.name)
   )
   return copy
+}
+
+/** The body of a `Request` that does not show its stream: it has none that goes on while it is sent. */
+export const ofHidden = (request: Request): Body => {
+  const copied = async (): Promise<Body> => {
+    try {
+      const blob = await request.clone().blob()
+      return blob.size === 0 ? none : replayed({ body: blob })
+    } catch {
+      // Fetch meets it again.
+      return once({})
+    }
+  }
+  return { ...none, prepared: Effect.promise(copied) }
+}
+
+const sizeOf = (form: FormData): number => {
+  let size = 0
+  form.forEach((value, name) => {
+    size += name.length + (typeof value === "string" ? value.length : value.size)
+  })
+  return size
+}
+
+/** A form, whose parts are set off by the same boundary in every attempt where it is not too long to keep. */
+const formed = (form: FormData): Body => {
+  const body = replayed({ body: form })
+  if (sizeOf(form) > mostBytes) return body
+  const serialised = async (): Promise<Body> => {
+    try {
+      const response = new Response(form)
+      const type = response.headers.get("content-type")
+      return type === null ? body : { ...replayed({ body: await response.arrayBuffer() }), type }
+    } catch {
+      // A file that cannot be read: fetch says so.
+      return body
+    }
+  }
+  return { ...body, prepared: Effect.promise(serialised) }
 }
 
 // Bytes are copied as fetch does it: what the caller does with them afterwards is none of the request's business.
@@ -63,7 +131,7 @@ export const fromInit = (body: unknown, limit: number): Body => {
   if (body instanceof ReadableStream) return streamed(body, limit)
   // All else goes through to fetch as it came, which knows what it takes.
   if (body instanceof URLSearchParams) return replayed({ body: new URLSearchParams(body) })
-  if (body instanceof FormData) return replayed({ body: copyOf(body) })
+  if (body instanceof FormData) return formed(copyOf(body))
   const init = { body: body as BodyInit }
   if (typeof body !== "object" || body instanceof Blob) return replayed(init)
   const bytes = bytesOf(body)

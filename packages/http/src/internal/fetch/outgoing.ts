@@ -19,10 +19,17 @@ export interface Outgoing {
 
 interface Page {
   readonly location?: { readonly href: string; readonly origin: string } | undefined
+  readonly process?: { readonly versions?: { readonly node?: string | undefined } | undefined } | undefined
 }
 
-// Not there in Node.js, whatever the types of browsers say.
+// Either is there in one place and not in another, whatever types say.
 const page: Page = globalThis
+
+/**
+ * Whether redirects are hidden, as in a page and its workers. Programs that show them say that they are, or are like,
+ * Node.js; of a runtime that does not, nothing is taken for granted.
+ */
+export const isPage = (): boolean => page.location !== undefined || page.process?.versions?.node === undefined
 
 /** Whether a page of another origin sends it, which the receiver must allow header by header. */
 export const isCrossOrigin = ({ origin }: Outgoing): boolean => {
@@ -56,19 +63,32 @@ const methodOf = (method: string): string => {
 
 const bodyOf = (request: Request | undefined, init: RequestInit, limit: number): body.Body => {
   // As fetch: a body of the second argument stands for the request's.
-  if (init.body !== undefined && init.body !== null) return body.fromInit(init.body, limit)
+  if (init.body !== undefined && init.body !== null) {
+    // Fetch refuses a stream without it, so that nobody counts on reading the answer meanwhile.
+    const unsaid = init.body instanceof ReadableStream && !("duplex" in init)
+    return unsaid ? body.taken({ body: init.body }) : body.fromInit(init.body, limit)
+  }
   if (request === undefined) return body.none
   if (request.bodyUsed) return body.taken({})
   const stream: ReadableStream<Uint8Array<ArrayBuffer>> | null | undefined = request.body
   if (stream === null) return body.none
-  // Not every browser shows it: then the request itself brings it, once.
-  return stream === undefined ? body.once({}) : body.streamed(stream, limit)
+  // Not every browser shows it.
+  return stream === undefined ? body.ofHidden(request) : body.ofRequest(stream, limit)
+}
+
+const isSignal = (value: object): boolean => "aborted" in value && "throwIfAborted" in value
+
+const signalOf = (request: Request | undefined, { signal }: RequestInit): AbortSignal | undefined => {
+  // An explicit null takes the request's own signal away.
+  const own = (signal === undefined ? request?.signal : signal) ?? undefined
+  if (own === undefined || (typeof own === "object" && isSignal(own))) return own
+  throw new TypeError(`signal must be an AbortSignal, got ${typeof own}`)
 }
 
 export const read = (input: RequestInfo | URL, init: RequestInit, limit: number): Outgoing => {
   const request = input instanceof Request ? input : undefined
   const url = request === undefined ? resolved(input as string | URL) : request.url
-  const { body: _, headers, method, redirect, signal, ...rest } = init
+  const { body: _, headers, method, redirect, signal: __, ...rest } = init
   // A Request in the place of the second argument has nothing that can be spread.
   const more = init instanceof Request ? restOf(init) : rest
   return {
@@ -80,8 +100,7 @@ export const read = (input: RequestInfo | URL, init: RequestInit, limit: number)
     rest: more,
     redirect: redirect ?? request?.redirect ?? "follow",
     body: bodyOf(request, init, limit),
-    // An explicit null takes the request's own signal away.
-    signal: (signal === undefined ? request?.signal : signal) ?? undefined
+    signal: signalOf(request, init)
   }
 }
 

@@ -6,6 +6,8 @@ type Chunk = Uint8Array<ArrayBuffer>
 export interface Recorded {
   /** A stream of the whole from its beginning; the one given before ends with an error. */
   readonly stream: () => ReadableStream<Chunk>
+  /** All of it, where it ends within so many bytes and nothing goes wrong; streams give the same in any case. */
+  readonly whole: (most: number, signal: AbortSignal) => Promise<Chunk | undefined>
   /** Whether the beginning is still there. */
   readonly replayable: () => boolean
   /** Nothing more is read. */
@@ -64,9 +66,20 @@ export const record = (source: ReadableStream<Chunk>, limit: number): Recorded =
     }, { highWaterMark: 0 })
   }
 
+  const whole = async (most: number, signal: AbortSignal): Promise<Chunk | undefined> => {
+    try {
+      while (!ended && bytes <= most && !signal.aborted) await more()
+    } catch {
+      // The stream that is sent meets it again.
+      return undefined
+    }
+    return ended && bytes <= most ? new Uint8Array(await new Blob(chunks).arrayBuffer()) : undefined
+  }
+
   return {
     stream,
-    replayable: () => !overflowed() && !failed,
+    whole,
+    replayable: () => forgotten === 0 && !failed,
     cancel: (reason) => {
       generation++
       // Why a source does not let itself be cancelled is for its owner to know.

@@ -11,12 +11,16 @@ import * as origins from "../client/origins.ts"
 import * as shared from "../client/settings.ts"
 import * as validate from "../semantics/validate.ts"
 
-export interface Settings extends shared.Settings {
+export interface Settings extends Omit<shared.Settings, "redirects"> {
   readonly origins: origins.Origins
   readonly deadline: Duration.Duration | undefined
   readonly idempotent: Options["idempotent"]
   readonly idempotencyKey: Options["idempotencyKey"]
   readonly keyForm: KeyForm
+  /** The headers in which a key may stand. */
+  readonly keyHeaders: ReadonlyArray<string>
+  /** Whether the fetch has turned out not to show redirects. */
+  readonly redirects: { hidden: boolean }
   readonly exhausted: "error" | "response"
   readonly bufferBody: number
   /** `undefined` is the global one of the moment. */
@@ -72,6 +76,10 @@ export const make = (policy: Policy.Any, given: Options): Settings => {
   const common = Object.fromEntries(sharedNames.map((name) => [name, options[name]]))
   shared.check("fetch", common, [])
   const settings = shared.make("fetch", policy, common)
+  const keyForm = keys.form(
+    "fetch.idempotencyKeyForm",
+    validate.options("fetch.idempotencyKeyForm", idempotencyKeyForm, ["header", "style"])
+  )
   return {
     ...settings,
     origins: origins.make(
@@ -81,10 +89,9 @@ export const make = (policy: Policy.Any, given: Options): Settings => {
     deadline: deadline === undefined ? undefined : validate.duration("fetch.deadline", deadline, 1),
     idempotent: options.idempotent,
     idempotencyKey: options.idempotencyKey,
-    keyForm: keys.form(
-      "fetch.idempotencyKeyForm",
-      validate.options("fetch.idempotencyKeyForm", idempotencyKeyForm, ["header", "style"])
-    ),
+    keyForm,
+    keyHeaders: [keys.standardHeader, keyForm.header],
+    redirects: { hidden: false },
     exhausted,
     bufferBody: shared.integer("fetch.bufferBody", bufferBody, 0, Number.MAX_SAFE_INTEGER),
     fetch,

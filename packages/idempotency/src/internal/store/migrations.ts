@@ -8,6 +8,8 @@ import type { SqlError } from "effect/sql/SqlError"
 // Milliseconds are more than what PostgreSQL has in an INTEGER; SQLite takes both words for the same.
 const create = (sql: SqlClient, table: string) =>
   Effect.gen(function* () {
+    // A record is found by its id alone: in SQLite it is then kept there, and not in a second tree.
+    const clustered = sql.onDialectOrElse({ sqlite: () => "WITHOUT ROWID", orElse: () => "" })
     yield* sql.unsafe(
       `CREATE TABLE ${table} (
         id TEXT PRIMARY KEY NOT NULL,
@@ -18,7 +20,7 @@ const create = (sql: SqlClient, table: string) =>
         lease_until BIGINT NOT NULL,
         expires_at BIGINT NOT NULL,
         outcome TEXT
-      )`
+      ) ${clustered}`
     )
     yield* sql.unsafe(`CREATE INDEX ${table}_expires_at ON ${table} (expires_at)`)
     yield* sql.unsafe(`CREATE TABLE ${table}_secret (id BIGINT PRIMARY KEY NOT NULL, secret TEXT NOT NULL)`)

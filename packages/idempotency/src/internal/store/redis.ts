@@ -1,12 +1,13 @@
 /** Records in Redis. */
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
-import { Redis } from "effect/persistence/Redis"
+import { Redis, type RedisError } from "effect/persistence/Redis"
 import * as Result from "effect/Result"
-import type { StoreFailed } from "../../IdempotencyError.ts"
+import type { Operation, StoreFailed } from "../../IdempotencyError.ts"
 import type { Backing, Found, IdempotencyStore, RedisOptions } from "../../IdempotencyStore.ts"
 import * as check from "../check.ts"
 import * as stores from "./make.ts"
+import * as redisFailure from "./redisFailure.ts"
 import * as scripts from "./scripts.ts"
 import * as shared from "./shared.ts"
 
@@ -21,7 +22,9 @@ const found = ([state, fence, holder, fingerprint, left, outcome]: scripts.Reply
     outcome: state === "done" ? outcome : undefined
   }
 
-const backing = (redis: Redis["Service"], prefix: string, ask: shared.Ask): Backing => {
+type Ask = <A>(operation: Operation, question: Effect.Effect<A, RedisError>) => Effect.Effect<A, StoreFailed>
+
+const backing = (redis: Redis["Service"], prefix: string, ask: Ask): Backing => {
   const keyOf = (id: string): string => `${prefix}:${id}`
   const claim = redis.eval(scripts.claim)
   const retake = redis.eval(scripts.retake)
@@ -63,7 +66,8 @@ const secret = (redis: Redis["Service"], prefix: string) => {
 export const make = (options: RedisOptions): Effect.Effect<IdempotencyStore, StoreFailed, Redis> => {
   check.options("layerRedis", options, ["prefix", "secret", "timeout"])
   const prefix = check.text("layerRedis.prefix", options.prefix ?? "reprise:idempotency", /^.{1,200}$/s, "a short text")
-  const ask = shared.within(shared.timeoutOf("layerRedis", options.timeout))
+  const within = shared.within(shared.timeoutOf("layerRedis", options.timeout))
+  const ask: Ask = (operation, question) => within(operation, Effect.mapError(question, redisFailure.described))
   const given = options.secret === undefined ? undefined : stores.secretsOf(options.secret)
   return Effect.gen(function* () {
     const redis = yield* Redis

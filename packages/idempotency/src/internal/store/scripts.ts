@@ -5,24 +5,26 @@ import type { Ending, Held, Request } from "../../IdempotencyStore.ts"
 // A hash: state, fence, holder, fingerprint, until (milliseconds of the server's clock), outcome. Redis removes it when
 // its retention has passed.
 const head = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
 local function read()
   return redis.call('HMGET', KEYS[1], 'state', 'fence', 'holder', 'fingerprint', 'until', 'outcome')
 end
 local function hold(fence, holder, fingerprint, lease, retention)
-  redis.call('DEL', KEYS[1])
   redis.call('HSET', KEYS[1], 'state', 'running', 'fence', fence, 'holder', holder, 'fingerprint', fingerprint,
-    'until', now + lease)
+    'until', clock() + lease, 'outcome', '')
   redis.call('PEXPIRE', KEYS[1], lease + retention)
   return { tostring(fence) }
 end
 local function found(row)
   if not row[1] or row[1] == 'free' then return {} end
-  return { row[1], row[2], row[3], row[4], tostring(row[5] - now), row[6] or '' }
+  return { row[1], row[2], row[3], row[4], tostring(row[5] - clock()), row[6] }
 end
-local function held(row)
-  return row[1] and row[2] == ARGV[1] and row[3] == ARGV[2]
+local function held()
+  local row = redis.call('HMGET', KEYS[1], 'state', 'fence', 'holder')
+  return row[1] and row[2] == ARGV[1] and row[3] == ARGV[2] and row[1]
 end
 `
 
@@ -51,7 +53,7 @@ export const retake: Script<[key: string, request: Request, fence: number]> = Re
     lua: `${head}
 local row = read()
 if row[2] ~= ARGV[5] then return {} end
-if row[1] ~= 'doubt' and (row[1] ~= 'running' or tonumber(row[5]) > now) then return {} end
+if row[1] ~= 'doubt' and (row[1] ~= 'running' or tonumber(row[5]) > clock()) then return {} end
 return hold(row[2] + 1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`
   }
 ).withReturnType<Reply>()
@@ -67,11 +69,10 @@ export const renew: Script<[key: string, held: Held, terms: Pick<Request, "lease
   {
     numberOfKeys: 1,
     lua: `${head}
-local row = read()
-if not held(row) or row[1] ~= 'running' then return {} end
-redis.call('HSET', KEYS[1], 'until', now + ARGV[3])
+if held() ~= 'running' then return {} end
+redis.call('HSET', KEYS[1], 'until', clock() + ARGV[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[3] + ARGV[4])
-return { row[2] }`
+return { ARGV[1] }`
   }
 ).withReturnType<Reply>()
 
@@ -87,11 +88,10 @@ export const finish: Script<[key: string, held: Held, ending: Ending]> = Redis.s
   {
     numberOfKeys: 1,
     lua: `${head}
-local row = read()
-if not held(row) then return {} end
+if not held() then return {} end
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'outcome', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return { row[2] }`
+return { ARGV[1] }`
   }
 ).withReturnType<Reply>()
 
