@@ -44,7 +44,9 @@ export const isTimeoutOf = (owner: Owner, error: unknown): boolean => {
 /** An attempt that ends after the run's attempt timeout, or after what the deadline leaves of it. */
 export const limited = (self: AnyEffect, owner: Owner, left: number): AnyEffect => {
   // Whole milliseconds, as clocks count and people read.
-  const duration = left < Duration.toMillis(owner.timeout) ? Duration.millis(Math.max(0, Math.ceil(left))) : owner.timeout
+  const duration = left < Duration.toMillis(owner.timeout)
+    ? Duration.millis(Math.max(0, Math.ceil(left)))
+    : owner.timeout
   return Effect.timeoutOrElse(self, {
     duration,
     orElse: () => Effect.fail(new AttemptTimeout(owner, duration))
