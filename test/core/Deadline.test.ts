@@ -188,17 +188,19 @@ describe("Deadline headers", () => {
     ).pipe(Option.getOrNull)
 
   // gRPC over HTTP/2: TimeoutValue is a positive integer of at most 8 digits.
-  it.each([
-    [0, "0n"],
-    ["1 nanos", "1n"],
-    ["99 millis", "99000000n"],
-    ["100 millis", "100000u"],
-    ["1 minute", "60000000u"],
-    ["100 seconds", "100000m"],
-    ["1 day", "86400000m"],
-    ["30 days", "2592000S"],
-    ["20000 days", "28800000M"]
-  ] as const)("%s is %s", (duration, expected) => {
+  it.each(
+    [
+      [0, "0n"],
+      ["1 nanos", "1n"],
+      ["99 millis", "99000000n"],
+      ["100 millis", "100000u"],
+      ["1 minute", "60000000u"],
+      ["100 seconds", "100000m"],
+      ["1 day", "86400000m"],
+      ["30 days", "2592000S"],
+      ["20000 days", "28800000M"]
+    ] as const
+  )("%s is %s", (duration, expected) => {
     expect(header(duration)).toBe(expected)
   })
 

@@ -1,10 +1,12 @@
 // sindresorhus/got#1382, nodejs/undici#470: a retried request had an empty body. F9: a body that can be read once is not
 // retried silently.
 import { describe, expect, it } from "@effect/vitest"
-import { RetryExhausted } from "@reprise/core"
+import { Deadline, RetryExhausted } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -52,6 +54,81 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhau
   if (!RetryExhausted.is(error)) throw new Error(`not exhausted: ${String(error)}`)
   return error
 }
+
+describe("bodies that are prepared", () => {
+  it.effect("bytes are those of the call, whatever is written into them afterwards", () =>
+    Effect.gen(function* () {
+      const views: ReadonlyArray<(bytes: Uint8Array<ArrayBuffer>) => HttpBody.HttpBody> = [
+        (bytes) => HttpBody.uint8Array(bytes),
+        (bytes) => HttpBody.raw(bytes),
+        (bytes) => HttpBody.raw(bytes.buffer)
+      ]
+      for (const view of views) {
+        const own = bytes.slice()
+        const { bodies, client } = server(503, 200)
+        const sent = awaited(client.execute(HttpClientRequest.setBody(put, view(own))))
+        const fiber = yield* Effect.forkChild(sent, { startImmediately: true })
+        own.fill(0)
+        yield* Fiber.join(fiber)
+        expect(bodies.every((body) => body === "hello" || body === "[object ArrayBuffer]")).toBe(true)
+      }
+      const form = new URLSearchParams({ a: "1" })
+      const { bodies, client } = server(503, 200)
+      const sent = awaited(client.execute(HttpClientRequest.setBody(put, HttpBody.raw(form))))
+      const fiber = yield* Effect.forkChild(sent, { startImmediately: true })
+      form.set("a", "2")
+      yield* Fiber.join(fiber)
+      expect(bodies).toEqual(["a=1", "a=1"])
+    }))
+
+  it.effect("a stream that is kept and does not come is not waited for longer than for an attempt", () =>
+    Effect.gen(function* () {
+      const slow = HttpClientRequest.bodyStream(put, Stream.concat(Stream.make(bytes), Stream.never))
+      const reads: Reply = ({ body }) =>
+        Effect.as(
+          body._tag === "Stream" ? Effect.orDie(Stream.runDrain(body.stream)) : Effect.void,
+          new Response(null)
+        )
+      const { client, sent } = retrying([reads])
+      const exit = yield* awaited(client.execute(HttpRetry.bufferUpTo(slow, 1000)))
+      expect([failureOf(exit).reason._tag, sent.length]).toEqual(["Unsafe", 1])
+      const near = yield* awaited(client.execute(HttpRetry.bufferUpTo(slow, 1000)).pipe(Deadline.within("1 second")))
+      expect(Exit.isFailure(near)).toBe(true)
+      expect(yield* Clock.currentTimeMillis).toBeLessThan(22_000)
+    }))
+
+  it.effect("a stream that is kept and comes slowly is whole", () =>
+    Effect.gen(function* () {
+      const slow = Stream.make(bytes, bytes).pipe(Stream.rechunk(1), Stream.tap(() => Effect.sleep("2 seconds")))
+      const { bodies, client } = server(503, 200)
+      const request = HttpRetry.bufferUpTo(HttpClientRequest.bodyStream(put, slow), 1000)
+      expect(Exit.isSuccess(yield* awaited(client.execute(request)))).toBe(true)
+      expect(bodies).toEqual(["hellohello", "hellohello"])
+      const once = server(200)
+      yield* awaited(once.client.execute(request).pipe(HttpRetry.withOptions({ attemptTimeout: "3 seconds" })))
+      expect(once.bodies).toEqual(["hellohello"])
+    }))
+
+  it.effect("a stream that dies is not read again", () =>
+    Effect.gen(function* () {
+      const dying = HttpRetry.replayable(HttpClientRequest.bodyStream(put, Stream.die(new Error("broken"))))
+      let sent = 0
+      const reads: Reply = (request) =>
+        Effect.andThen(
+          Effect.sync(() => sent++),
+          Effect.catchCause(
+            request.body._tag === "Stream" ? Stream.runDrain(request.body.stream) : Effect.void,
+            (cause) =>
+              Effect.fail(
+                new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+              )
+          )
+        ).pipe(Effect.as(new Response(null)), Effect.mapError((error) => error as HttpClientError.HttpClientError))
+      const { client } = retrying([reads])
+      const exit = yield* awaited(client.execute(dying))
+      expect([sent, Exit.isFailure(exit)]).toEqual([1, true])
+    }))
+})
 
 describe("F9: bodies that are there are sent again, byte for byte", () => {
   it.effect.each<[string, HttpBody.HttpBody, string]>([

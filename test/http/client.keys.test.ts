@@ -71,7 +71,8 @@ describe("keyed", () => {
     Effect.gen(function* () {
       for (const key of ["order-17", undefined]) {
         const { client, sent } = retrying(lost)
-        const request = HttpRetry.keyed(post, key, { header: "PayPal-Request-Id", style: "bare" })
+        const form = { header: "PayPal-Request-Id", style: "bare" } as const
+        const request = key === undefined ? HttpRetry.keyed(post, form) : HttpRetry.keyed(post, key, form)
         yield* awaited(client.execute(request)).pipe(generator())
         expect(keysOf(sent, "paypal-request-id")).toEqual(Array(3).fill(key ?? "made-1"))
         expect(keysOf(sent)).toEqual([undefined, undefined, undefined])
@@ -139,10 +140,54 @@ describe("keyed", () => {
   })
 
   it("names of headers and styles are checked", () => {
-    expect(() => HttpRetry.keyed(post, "a", { header: "a b" })).toThrow(/a header's name/)
-    expect(() => HttpRetry.keyed(post, "a", { header: "a=b" })).toThrow(/a header's name/)
+    expect(() => HttpRetry.keyed(post, "a", { header: "a b" })).toThrow(/the name of a header/)
+    expect(() => HttpRetry.keyed(post, "a", { header: "a=b" })).toThrow(/the name of a header/)
     expect(() => HttpRetry.keyed(post, "a", { style: "other" as never })).toThrow(/"quoted" or "bare"/)
   })
+
+  it.each([
+    "Host",
+    "content-length",
+    "content-type",
+    "Authorization",
+    "cookie",
+    "transfer-encoding",
+    "connection",
+    "retry-attempt",
+    "reprise-retry",
+    "x-forwarded-for"
+  ])("no key stands in %s", (header) => {
+    expect(() => HttpRetry.keyed(post, "a", { header })).toThrow(/keyed.header/)
+    expect(() => HttpRetry.client(undefined, { keyed: { header } })).toThrow(/client.keyed.header/)
+  })
+
+  it("a misspelt option is refused, and so is a key that is not there", () => {
+    // @ts-expect-error -- `style` it is
+    expect(() => HttpRetry.keyed(post, "a", { sytle: "bare" })).toThrow(/one of the options/)
+    // @ts-expect-error -- `style` it is
+    expect(() => HttpRetry.keyed({ sytle: "bare" })(post)).toThrow(/one of the options/)
+    // @ts-expect-error -- `style` it is
+    expect(() => HttpRetry.client(undefined, { keyed: { sytle: "bare" } })).toThrow(/one of the options/)
+    const order: { readonly id?: string } = {}
+    // @ts-expect-error -- there may be no number
+    expect(() => HttpRetry.keyed(post, order.id)).toThrow(/keyed.key/)
+    // @ts-expect-error -- there may be no number
+    expect(() => post.pipe(HttpRetry.keyed(order.id))).toThrow(/keyed.key/)
+    // @ts-expect-error -- nor is it null
+    expect(() => HttpRetry.keyed(post, null)).toThrow(/must be a text/)
+  })
+
+  it.effect("a mark from outside makes no other header a key", () =>
+    Effect.gen(function* () {
+      for (
+        const mark of ["key=content-type", "key=authorization", "generate=host=bare", "generate=content-length=bare"]
+      ) {
+        const { client, sent } = retrying(lost)
+        const headers = { "reprise-retry": mark, "content-type": "text/plain", "authorization": "Bearer x" }
+        yield* awaited(client.execute(post.pipe(HttpClientRequest.setHeaders(headers))))
+        expect([mark, sent.length, sent[0]!.headers["host"]]).toEqual([mark, 1, undefined])
+      }
+    }))
 })
 
 describe("idempotent", () => {

@@ -2,8 +2,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deadline, Policy, RetryBudget, RetryControl, RetryExhausted } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
@@ -32,15 +34,38 @@ describe("budgets", () => {
       expect(sent.length).toBe(7)
     }))
 
-  it.effect("one that is given is for all origins, and the context's where there is none", () =>
+  it.effect("one that is given is for all origins, and the context's where that is asked for", () =>
     Effect.gen(function* () {
       for (const given of [true, false]) {
         const budget = RetryBudget.make({ initial: 3 })
-        const { client, sent } = retrying([503], instant, { budget: given ? budget : undefined })
+        const { client, sent } = retrying([503], instant, { budget: given ? budget : "context" })
         const all = Effect.forEach(["a", "b", "c"], (host) => awaited(client.get(`https://${host}.example/`)))
         yield* given ? all : Effect.provide(all, RetryBudget.layer(budget))
         expect(sent.length).toBe(6)
       }
+    }))
+
+  it.effect("the context's does not replace those of the origins: one that is dead takes no retries from another", () =>
+    Effect.gen(function* () {
+      const dead = ({ url }: { readonly url: string }) =>
+        Effect.sync(() => new Response(null, { status: url.includes("dead") || flaky-- > 0 ? 503 : 200 }))
+      let flaky = 0
+      for (const budget of [undefined, "context"] as const) {
+        flaky = 1
+        const { client } = retrying([dead], instant, { budget })
+        const ok = yield* Effect.gen(function* () {
+          for (let i = 0; i < 15; i++) yield* awaited(client.get("https://dead.example/"), 1)
+          return Exit.isSuccess(yield* awaited(client.get("https://alive.example/"), 1))
+        }).pipe(Effect.provide(RetryBudget.layer()))
+        expect([budget, ok]).toEqual([budget, budget === undefined])
+      }
+    }))
+
+  it.effect("of the context, where there is none, are those of the origins", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([503], instant, { budget: "context" })
+      for (const host of ["a", "b"]) yield* awaited(client.get(`https://${host}.example/`), 0)
+      expect(sent.length).toBe(4)
     }))
 
   it.effect("none is none", () =>
@@ -120,6 +145,33 @@ describe("a hint in force", () => {
       expect(times[1]).toBeLessThan(1000)
       expect(times[3]).toBeGreaterThanOrEqual(60_000)
       expect(times[3]).toBeLessThanOrEqual(66_000)
+    }))
+})
+
+describe("a hint in force, longer than a run would wait", () => {
+  it.effect("ends the runs that come later too, and they say when to come back", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([[503, { "retry-after": "1000000" }], 503])
+      expect(reasonOf(yield* awaited(client.get("https://a.example/1")))).toBe("RetryAfterTooLong")
+      const exit = yield* awaited(client.get("https://a.example/2"))
+      const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+      if (!RetryExhausted.is(error)) throw new Error(`not exhausted: ${String(error)}`)
+      expect([error.reason._tag, error.attempts, sent.length]).toEqual(["RetryAfterTooLong", 1, 2])
+      expect(error.retryAt === undefined ? 0 : DateTime.toEpochMillis(error.retryAt)).toBeGreaterThan(59_000)
+    }))
+
+  it.effect("is not that of origins that share a place", () =>
+    Effect.gen(function* () {
+      const asks = ({ url }: { readonly url: string }) => {
+        const asked = url.includes("asks")
+        return Effect.succeed(new Response(null, { status: 503, headers: asked ? { "retry-after": "20" } : {} }))
+      }
+      const { client, sent, times } = retrying([asks], instant, { maxOrigins: 1 })
+      yield* awaited(client.get("https://first.example/"), 0)
+      const waiting = yield* Effect.forkChild(client.get("https://asks.example/"), { startImmediately: true })
+      yield* awaited(client.get("https://other.example/"), 0)
+      expect(times.filter((_, index) => sent[index]!.url === "https://other.example/")).toEqual([0, 0, 0])
+      yield* Fiber.interrupt(waiting)
     }))
 })
 

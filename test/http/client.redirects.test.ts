@@ -54,11 +54,12 @@ describe("redirects", () => {
   it.effect("to another origin carry no key, no credentials and nothing of ours", () =>
     Effect.gen(function* () {
       for (const other of ["https://b.example/", "http://a.example/", "https://a.example:8443/", "//b.example/"]) {
-        const { sent } = yield* execute(post, [503, to(other, 308), 200])
+        const request = HttpClientRequest.setHeader(post, "host", "a.example")
+        const { sent } = yield* execute(request, [503, to(other, 308), 200])
         const { headers, method } = sent[2]!
         expect(method).toBe("POST")
         expect(headers["x-trace"]).toBe("1")
-        for (const name of ["idempotency-key", "authorization", "retry-attempt", "grpc-timeout"]) {
+        for (const name of ["idempotency-key", "authorization", "host", "retry-attempt", "grpc-timeout"]) {
           expect([name, sent[1]!.headers[name] !== undefined, headers[name]]).toEqual([name, true, undefined])
         }
       }
@@ -67,7 +68,7 @@ describe("redirects", () => {
   it.effect("with a key in another header, that one", () =>
     Effect.gen(function* () {
       const request = HttpClientRequest.post("https://a.example/").pipe(
-        HttpRetry.keyed(undefined, { header: "x-key", style: "bare" })
+        HttpRetry.keyed({ header: "x-key", style: "bare" })
       )
       const { sent } = yield* execute(request, [to("https://b.example/", 307), 200])
       expect(sent.map(({ headers }) => "x-key" in headers)).toEqual([true, false])
@@ -94,9 +95,16 @@ describe("redirects", () => {
   it.effect("that lead nowhere, or too far, pass", () =>
     Effect.gen(function* () {
       for (
-        const reply of [[302, {}], to("http://[x"), to("ftp://a.example/"), to("javascript:alert(1)"), [304, {
-          location: "/"
-        }]] as ReadonlyArray<Reply>
+        const reply of [
+          [302, {}],
+          to("http://[x"),
+          to("ftp://a.example/"),
+          to("https://user:pass@a.example/"),
+          to("javascript:alert(1)"),
+          [304, {
+            location: "/"
+          }]
+        ] as ReadonlyArray<Reply>
       ) {
         expect((yield* execute(post, [reply])).sent.length).toBe(1)
       }

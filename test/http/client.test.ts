@@ -14,7 +14,7 @@ import * as Option from "effect/Option"
 import { inspect } from "node:util"
 import { awaited, type Reply, retrying, script } from "./clientScript.ts"
 
-const url = "https://user:secret@api.example/orders/1?token=secret#secret"
+const url = "https://user:secret@api.example/orders/1?token=secret&q=secret#secret"
 
 /** What a run comes to: the status of a response, the reason of an exhaustion, or the reason of a transport failure. */
 const outcome = (exit: Exit.Exit<{ readonly status: number }, unknown>): string | number => {
@@ -72,7 +72,8 @@ describe("which responses are retried", () => {
     Effect.gen(function* () {
       expect(yield* run("GET", [status, 200])).toMatchObject({ outcome: 200, attempts: 2 })
       expect(yield* run("GET", [status, status])).toMatchObject({ outcome: status, attempts: 2 })
-      expect(yield* run("GET", [status, 503, status])).toMatchObject({ outcome: "Attempts", attempts: 3 })
+      // Once in a run, and not once in a row.
+      expect(yield* run("GET", [status, 503, status])).toMatchObject({ outcome: status, attempts: 3 })
     }))
 
   it.effect.each([403, 409, 413, 423])(
@@ -115,6 +116,15 @@ describe("which failures of the transport are retried", () => {
   ])("%s is not: it leaves as it came", (code) =>
     Effect.gen(function* () {
       expect(yield* run("GET", [code])).toMatchObject({ outcome: "TransportError", attempts: 1 })
+    }))
+
+  it.effect("nor is an answer that is no HTTP, whoever reads it", () =>
+    Effect.gen(function* () {
+      const parse = Object.assign(new Error("does not match the HTTP/1.1 protocol"), { name: "HTTPParserError" })
+      for (const cause of [parse, new TypeError("fetch failed", { cause: parse })]) {
+        expect(yield* run("GET", [cause])).toMatchObject({ outcome: "TransportError", attempts: 1 })
+      }
+      expect(yield* run("GET", ["HPE_INVALID_CONSTANT"])).toMatchObject({ outcome: "TransportError", attempts: 1 })
     }))
 
   it.effect("what the caller's own request causes is not", () =>
@@ -231,6 +241,18 @@ describe("the error", () => {
         expect(text).not.toContain("secret")
         expect(text).toContain("503")
       }
+    }))
+
+  it.effect("of a transport shows none either, in what logs print", () =>
+    Effect.gen(function* () {
+      const { error } = yield* run("GET", ["ECONNRESET"])
+      expect(String(error)).toContain("GET https://api.example/orders/1")
+      const { lastError } = exhausted(error)
+      for (const text of [String(error), JSON.stringify(error), inspect(error), String(lastError)]) {
+        expect(text).not.toContain("secret")
+      }
+      const terminal = yield* run("GET", ["CERT_HAS_EXPIRED"])
+      expect(String(terminal.error)).not.toContain("secret")
     }))
 
   it.effect("more headers where they are asked for, and more or nothing of the body", () =>
@@ -351,6 +373,7 @@ describe("a policy of the caller's", () => {
 
   it("must have an end, and options must be right", () => {
     expect(() => HttpRetry.client(Policy.constant("1 second"))).toThrow(/with an end/)
+    expect(() => HttpRetry.client(null as never)).toThrow(/must be a Policy/)
     expect(() => HttpRetry.client(undefined, { attemptTimout: "1 second" } as never)).toThrow(
       /attemptTimout must be one of/
     )
@@ -361,6 +384,11 @@ describe("a policy of the caller's", () => {
         { attemptTimeout: 0 },
         { redirects: 1.5 },
         { budget: {} },
+        { budget: "fleet" },
+        { profile: "githb" },
+        { profile: {} },
+        { transience: {} },
+        { exhausted: "nothing" },
         { keyed: { style: "x" } },
         { keyed: { header: "a b" } },
         { responseHeaders: [1] },

@@ -180,8 +180,9 @@ describe("HttpServerRetry.respondable", () => {
       const url = yield* HttpServer.addressFormattedWith(Effect.succeed)
       return yield* Effect.promise(() => Promise.all(["/down", "/busy", "/none"].map((path) => fetch(`${url}${path}`))))
     }).pipe(
-      Effect.provide(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" })),
-      Effect.provide(Logger.layer([])),
+      Effect.provide(
+        Layer.mergeAll(NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1" }), Logger.layer([]))
+      ),
       Effect.scoped
     )
     const responses = await Effect.runPromise(program)

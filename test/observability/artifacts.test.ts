@@ -175,7 +175,7 @@ describe("runbook.md", () => {
       Budget: true,
       SwitchedOff: true,
       Unsafe: true,
-  Collapsed: true,
+      Collapsed: true,
       RetryAfterTooLong: true,
       Pushback: true,
       Layer: true

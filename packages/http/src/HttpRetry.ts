@@ -24,16 +24,23 @@
  * | no connection: refused, DNS, connect timeout | yes | no |
  * | 408, 429; 425 and 421 once | yes | no |
  * | 503 with a hint of when to come back | yes | no |
- * | 500, 502, 503, 504 and other 5xx, connection lost, read or attempt timeout | yes | maybe |
- * | 409, 413, 423, 403 with such a hint | yes | no |
- * | 400, 401, 403, 404, 422 and other 4xx, 501 | no | |
- * | a TLS certificate, a body that cannot be encoded, an invalid URL or header | no | |
+ * | 500, 502, 503, 504, most other 5xx, connection lost, read or attempt timeout | yes | maybe |
+ * | 409, 413, 423, 403, 509, 530 with such a hint | yes | no |
+ * | 400, 401, 403, 404, 422 and other 4xx, 501, 505 to 508, 510, 511, 526 | no | |
+ * | a TLS certificate, a body that cannot be encoded, an invalid URL or header, an answer that is no HTTP | no | |
+ *
+ * A server that says `x-should-retry: true` overrides the first column, also for a 404, and nothing else: not the
+ * limits of the policy, nor the last column. (A client certificate that a server misses is no certificate error with
+ * undici and fetch, which only see a lost connection, and is retried there.)
  *
  * A failure that may have taken effect is retried where a second execution does no harm: with GET, HEAD, OPTIONS, TRACE,
  * PUT, DELETE and QUERY, with an idempotency key ({@link keyed}, or any `Idempotency-Key` header), and with a request
- * that is declared to be {@link idempotent}. Another POST or PATCH ends with reason `Unsafe`.
+ * that is declared to be {@link idempotent}. Another POST or PATCH ends with reason `Unsafe`. Where a redirect was
+ * followed, "no" is "maybe": what answered was not the first request, which may have taken effect. So it is with the
+ * failure of a request that a client beneath makes on the way.
  */
 import * as IdempotencyKey from "@reprise/core/IdempotencyKey"
+import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import type * as Policy from "@reprise/core/Policy"
 import * as Presets from "@reprise/core/Presets"
 import type * as Retry from "@reprise/core/Retry"
@@ -46,7 +53,9 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as HttpClient from "effect/http/HttpClient"
+import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
 import * as bodies from "./internal/client/body.ts"
 import * as configs from "./internal/client/config.ts"
 import * as keys from "./internal/client/key.ts"
@@ -54,6 +63,7 @@ import * as marks from "./internal/client/marks.ts"
 import type { ResponseError } from "./internal/client/responseError.ts"
 import * as runs from "./internal/client/run.ts"
 import * as settings from "./internal/client/settings.ts"
+import * as validate from "./internal/semantics/validate.ts"
 import type * as RetryHint from "./RetryHint.ts"
 
 export {
@@ -62,8 +72,8 @@ export {
    *
    * It outlives its response and carries what is needed to understand it: `status`, `method`, `url` (without
    * credentials, query and fragment), those `headers` that are nobody's secret, whether the request may have been
-   * `applied`, the server's `retryAfter`, and `excerpt`, the first 1024 bytes of a body that is a text. Neither message
-   * nor JSON show the excerpt, which may hold anything. It describes itself to `Transience`.
+   * `applied`, the server's `retryAfter`, and `excerpt`, the first 1024 bytes of a body that is a text, and comes within
+   * 50 ms. Neither message nor JSON show the excerpt, which may hold anything. It describes itself to `Transience`.
    *
    * @category errors
    */
@@ -103,10 +113,11 @@ export interface Options {
    */
   readonly attemptTimeout?: Duration.Input | "none" | undefined
   /**
-   * Who pays for retries. Default: the budget of the context (`RetryBudget.layer`), and without one a
-   * `RetryBudget.make()` for each origin.
+   * Who pays for retries. Default: a `RetryBudget.make()` for each origin, so that one that fails takes no retries from
+   * the others. `"context"` is the budget of the context (`RetryBudget.layer`), such as that of a fleet, where there is
+   * one; it is for all origins.
    */
-  readonly budget?: RetryBudget.RetryBudget | "none" | undefined
+  readonly budget?: RetryBudget.RetryBudget | "none" | "context" | undefined
   /**
    * For how many origins the client keeps a budget, and the hint in force; beyond it an origin that was not used for a
    * minute makes room, and where there is none new origins share one. From 1 to 1,000,000. Default: 1000.
@@ -131,15 +142,24 @@ export interface Options {
   readonly excerptBytes?: number | undefined
   /**
    * How many redirects an attempt follows, by the rules of fetch; credentials, the key and the headers above stay
-   * behind when they lead to another origin. From 0 to 100. Default: redirects are left to the client beneath. That of
-   * Node.js and undici follow none; fetch follows them, and takes the key along, as Effect's `followRedirects` does.
+   * behind when they lead to another origin. From 0 to 100. Default: redirects are left to the client beneath.
    *
-   * With it, fetch gets the `FetchHttpClient.RequestInit` of the program, not that of its layer. Not for browsers, which
-   * do not show redirects.
+   * The clients of Node.js and undici follow none. Fetch follows up to 20. Outside of browsers they are followed here in
+   * its place, by its rules, where there is something that must not go along, a key or a header of ours, or where it
+   * must be known which request failed, as with a POST; but not where a `FetchHttpClient.RequestInit` says what becomes
+   * of redirects, or has an `integrity`. Browsers do not show redirects, and so the key goes along there, as it does
+   * with Effect's `followRedirects`.
    */
   readonly redirects?: number | undefined
   /** Whether a POST or PATCH without a key gets a new one, as by {@link keyed}. Default: false. */
   readonly keyed?: boolean | KeyOptions | undefined
+  /**
+   * What comes out when the policy gives up: a `RetryExhausted`, or what a client without retries would have come to,
+   * so that the client can be given to whatever takes an `HttpClient`. That is the last response with its body unread,
+   * or the last `HttpClientError`; an attempt timeout is one with a `TransportError` whose `cause` is the
+   * `TimeoutError`. Then no `ResponseError` has an excerpt. Default: `"error"`.
+   */
+  readonly exhausted?: "error" | "response" | undefined
   /** Run when a retry is granted, before its wait. */
   readonly onRetry?: ((event: Retry.RetryEvent) => Effect.Effect<void>) | undefined
   /** Told everything that happens in a run, as it happens. */
@@ -169,7 +189,7 @@ const wrap = <E, R>(self: Client<E, R>, config: configs.Config): Client<Errors<E
     (request) =>
       Effect.flatMap(
         request,
-        (request) => runs.make(config, (request) => self.postprocess(Effect.succeed(request)), request)
+        (request) => runs.make(config, (request) => self.postprocess(request), request)
       ) as Effect.Effect<never, Errors<E>, R>,
     self.preprocess
   )
@@ -183,8 +203,9 @@ const wrap = <E, R>(self: Client<E, R>, config: configs.Config): Client<Errors<E
  * - a retry budget for each origin
  *
  * Load when everything fails: 1.1 times that of no retries, or 0.3 retries a second where requests are few; a process
- * begins with one retry. Without the budget it would be 3 times. Waits are 0.3 s in the mean and 0.6 s at most where no
- * hint asks for more; the worst case is 30.6 s, three attempts at their timeout.
+ * begins with one retry for each origin, so the first call that fails there may make two attempts rather than three.
+ * Without the budget it would be 3 times. Waits are 0.3 s in the mean and 0.6 s at most where no hint asks for more; the
+ * worst case is 30.6 s, three attempts at their timeout, and 40 s with hints.
  *
  * A policy of your own replaces the waits and limits, and never the classification: no policy retries a 404. A response
  * that is not worth a retry, by the one or the other, passes as it is. Where the policy is exhausted, the client fails
@@ -193,7 +214,8 @@ const wrap = <E, R>(self: Client<E, R>, config: configs.Config): Client<Errors<E
  * What was done to the client before it was wrapped with `mapRequest` and the like is done once for all attempts; what
  * `transform` and `transformResponse` do is done in each. An attempt ends with the head of the response: a body that
  * breaks off while it is read is not read again. The body of a response that is retried is read to its end, so that its
- * connection can be used again, or where that is more than 64 KiB or a second away, its connection is closed.
+ * connection can be used again, or where that is more than 64 KiB or a second away, its connection is closed; nobody
+ * waits for that longer than 50 ms.
  *
  * ```ts
  * import { HttpRetry } from "@reprise/http"
@@ -214,9 +236,18 @@ export const client: {
   (): <E, R>(self: Client<E, R>) => Client<Errors<E>, R>
   <I = unknown>(
     policy: (Policy.Policy<I, unknown, never> & Reads<I>) | undefined,
+    options: Options & { readonly exhausted: "response" }
+  ): <E extends I, R>(self: Client<E, R>) => Client<E | HttpClientError, R>
+  <I = unknown>(
+    policy: (Policy.Policy<I, unknown, never> & Reads<I>) | undefined,
     options?: Options
   ): <E extends I, R>(self: Client<E, R>) => Client<Errors<E>, R>
   <E, R>(self: Client<E, R>): Client<Errors<E>, R>
+  <E extends I, R, I = unknown>(
+    self: Client<E, R>,
+    policy: (Policy.Policy<I, unknown, never> & Reads<I>) | undefined,
+    options: Options & { readonly exhausted: "response" }
+  ): Client<E | HttpClientError, R>
   <E extends I, R, I = unknown>(
     self: Client<E, R>,
     policy: (Policy.Policy<I, unknown, never> & Reads<I>) | undefined,
@@ -229,10 +260,39 @@ export const client: {
   // `never` fits each overload, which say which of the two forms it is.
 ): never => {
   if (HttpClient.isHttpClient(first)) {
-    return wrap(first, configs.make((second ?? Presets.http) as Policy.Any, third ?? {})) as never
+    return wrap(first, configs.make((second === undefined ? Presets.http : second) as Policy.Any, third ?? {})) as never
   }
-  const config = configs.make((first ?? Presets.http) as Policy.Any, (second ?? {}) as Options)
+  const config = configs.make(first === undefined ? Presets.http : first as Policy.Any, (second ?? {}) as Options)
   return ((self: Client<unknown, unknown>) => wrap(self, config)) as never
+}
+
+/**
+ * The `HttpClient` of a program with retries, for whatever takes one: {@link client} with `exhausted: "response"`.
+ *
+ * ```ts
+ * import { HttpRetry } from "@reprise/http"
+ * import { Effect, Layer } from "effect"
+ * import { HttpClient, HttpClientResponse } from "effect/http"
+ *
+ * const answers = [503, 200]
+ * const server = Layer.succeed(HttpClient.HttpClient, HttpClient.make((request) =>
+ *   Effect.sync(() => HttpClientResponse.fromWeb(request, new Response("in stock", { status: answers.shift()! })))
+ * ))
+ *
+ * const Client = HttpRetry.layer().pipe(Layer.provide(server))
+ * const response = await Effect.runPromise(HttpClient.get("https://shop.example/stock").pipe(Effect.provide(Client)))
+ * console.log(response.status) // => 200
+ * ```
+ *
+ * @throws `InvalidPolicy` as {@link client}
+ * @category clients
+ */
+export const layer = (
+  policy?: Policy.Policy<ResponseError | HttpClientError | TimeoutError, unknown, never>,
+  options?: Omit<Options, "exhausted">
+): Layer.Layer<HttpClient.HttpClient, never, HttpClient.HttpClient> => {
+  const retrying = client(policy, { ...options, exhausted: "response" })
+  return Layer.effect(HttpClient.HttpClient, Effect.map(HttpClient.HttpClient, retrying))
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -244,7 +304,7 @@ export const client: {
  *
  * @category models
  */
-export interface RequestOptions extends Omit<Options, "maxOrigins"> {
+export interface RequestOptions extends Omit<Options, "maxOrigins" | "exhausted"> {
   readonly policy?: Policy.Policy<unknown, unknown, never> | undefined
 }
 
@@ -273,7 +333,7 @@ export const withOptions: {
 } = /* @__PURE__ */ dual(
   2,
   <A, E, R>(self: Effect.Effect<A, E, R>, options: RequestOptions): Effect.Effect<A, E, R> => {
-    settings.check("withOptions", options, ["maxOrigins"])
+    settings.check("withOptions", options, ["maxOrigins", "exhausted"])
     return Effect.updateService(self, configs.Current, (around) => configs.merge(around, options))
   }
 )
@@ -286,8 +346,8 @@ const isRequestFirst = (args: IArguments): boolean => HttpClientRequest.isHttpCl
  * Gives a request an idempotency key, which every attempt carries, so that the server can tell a retry from a second
  * order. It makes a POST or PATCH safe to repeat, at a server that heeds the key.
  *
- * - `key`: the caller's own, such as an order's id. Default: a new one each time the request is executed, from
- *   `IdempotencyKey.Generator`; a request that has one already keeps it
+ * - `key`: the caller's own, such as an order's id; an explicit `undefined` is refused. Left out, it is a new one each
+ *   time the request is executed, from `IdempotencyKey.Generator`; a request that has one already keeps it
  *
  * It may be changed further: what is said stays with it, whatever is set after it. A client without retries sends it as
  * it is, with a `reprise-retry` header where the key was to be made.
@@ -307,15 +367,31 @@ const isRequestFirst = (args: IArguments): boolean => HttpClientRequest.isHttpCl
  * @category requests
  */
 export const keyed: {
-  (key?: string, options?: KeyOptions): (self: Request) => Request
-  (self: Request, key?: string, options?: KeyOptions): Request
-} = /* @__PURE__ */ dual(isRequestFirst, (self: Request, key?: string, options: KeyOptions = {}): Request => {
-  const form = keys.form("keyed", options)
+  (options?: KeyOptions): (self: Request) => Request
+  (key: string, options?: KeyOptions): (self: Request) => Request
+  (self: Request, options?: KeyOptions): Request
+  (self: Request, key: string, options?: KeyOptions): Request
+} = /* @__PURE__ */ dual(isRequestFirst, (self: Request, ...given: Given): Request => {
+  const { form, key } = keyOf(given)
   if (key === undefined) return marks.add(self, { generate: form })
   const value = keys.render(IdempotencyKey.make(key), form.style)
   const request = HttpClientRequest.setHeader(self, form.header, value)
   return form.header === keys.standardHeader ? request : marks.add(request, { keyHeader: form.header })
 })
+
+type Given = [options?: KeyOptions] | [key: string, options?: KeyOptions]
+
+const keyOf = (given: Given): { readonly key: string | undefined; readonly form: marks.KeyForm } => {
+  const [first] = given
+  const isOptions = typeof first === "object" && first !== null
+  // An order without a number must not become an order with another key each time.
+  if (given.length > 0 && first === undefined) {
+    throw new InvalidPolicy({ argument: "keyed.key", value: first, rule: "a key; keyed() and keyed(options) make one" })
+  }
+  const options = (isOptions ? first : given[1]) ?? {}
+  const form = keys.form("keyed", validate.options("keyed", options, ["header", "style"]))
+  return { key: isOptions ? undefined : first, form }
+}
 
 /**
  * Says that a second execution of a request changes nothing, although its method does not say so: a search by POST, an
@@ -353,6 +429,9 @@ export const replayable: (self: Request) => Request = bodies.replayable
 /**
  * Reads a body that is a stream before it is sent, so that it can be sent again; what is longer than so many bytes is
  * not kept whole, and is sent once. It is said of the body that the request has: set that first.
+ *
+ * It is read before the first attempt; a stream that takes longer than an attempt may, or than the deadline allows, is
+ * sent once, from its beginning.
  *
  * - `bytes`: integer, at least 0
  *

@@ -207,6 +207,8 @@ export interface Rule {
   readonly source: string
   /** Whether it looks at the body. */
   readonly body: boolean
+  /** The statuses of which it looks at the body: reading it takes time, up to a second. Default: all. */
+  readonly concerns?: ((status: number) => boolean) | undefined
   readonly read: (response: Incoming, context: Context) => Finding | undefined
 }
 

@@ -220,6 +220,13 @@ describe.each(transports)("%s", (name, layer) => {
           expect([outcome, requests.map((_) => _.body)]).toEqual(["200 ok", Array(3).fill("one two three")])
         }
       })))
+    it.live("a stream that dies is not read again", () =>
+      provided(Effect.gen(function* () {
+        const dying = Stream.concat(Stream.make(new Uint8Array(10)), Stream.die(new Error("broken")))
+        const stream = HttpClientRequest.bodyStream(dying)
+        const { attempts } = yield* to(ok, (url) => HttpRetry.replayable(put(url).pipe(stream)))
+        expect(attempts).toBeLessThanOrEqual(1)
+      })))
     it.live("a stream that is too long for its buffer arrives whole", () =>
       provided(Effect.gen(function* () {
         const body = HttpClientRequest.bodyStream(once())
@@ -243,6 +250,33 @@ describe.each(transports)("%s", (name, layer) => {
           expect(other.requests[0]!.headers).not.toHaveProperty(header)
         }
       })))
+    it.live("over fetch take no key along by themselves either", () =>
+      provided(Effect.gen(function* () {
+        const other = yield* server.serve(ok)
+        const { outcome } = yield* to(
+          server.respond(307, "", { location: `${other.origin}/there` }),
+          (url) => post(url).pipe(HttpRetry.keyed("order-17"), HttpClientRequest.bodyText("100"))
+        )
+        expect([outcome, other.count]).toEqual(name === "fetch" ? ["200 ok", 1] : ["307 ", 0])
+        expect(other.requests[0]?.headers ?? {}).not.toHaveProperty("idempotency-key")
+      })))
+    for (const redirects of [5, undefined]) {
+      it.live(`of a POST that took effect: it is not sent again for what the page says (${redirects})`, () =>
+        provided(Effect.gen(function* () {
+          const dead = yield* Effect.scoped(Effect.map(server.serve(ok), ({ origin }) => origin))
+          for (const page of [server.respond(429), server.respond(503, "", { "retry-after": "0" }), undefined]) {
+            const location = page === undefined ? `${dead}/orders/1` : "/orders/1"
+            const seeOther = server.respond(303, "", { location })
+            const made = yield* to(
+              (socket, request) => (request.method === "POST" ? seeOther : page ?? ok)(socket, request),
+              post,
+              { redirects }
+            )
+            expect(made.outcome).toBe(redirects !== undefined || name === "fetch" ? "Unsafe" : "303 ")
+            expect(made.server.requests.filter(({ method }) => method === "POST").length).toBe(1)
+          }
+        })))
+    }
     it.live("are followed as a client does by itself otherwise", () =>
       provided(Effect.gen(function* () {
         const turns = server.inTurn(server.respond(302, "", { location: "/there" }), ok)

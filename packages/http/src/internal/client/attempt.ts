@@ -1,14 +1,18 @@
 /** One attempt: the sends of one request and the redirects that it leads through. */
 import * as Deadline from "@reprise/core/Deadline"
-import * as Context from "effect/Context"
+import * as Transience from "@reprise/core/Transience"
 import * as Effect from "effect/Effect"
-import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
 import * as drain from "./drain.ts"
+import * as fetchInit from "./fetchInit.ts"
+import { hasOne } from "./key.ts"
+import { isCrossOrigin, isPage } from "./page.ts"
 import * as redirect from "./redirect.ts"
+import { isAnswerTo, isFailureOf } from "./sameRequest.ts"
 import type { Settings } from "./settings.ts"
 import * as spans from "./spans.ts"
 
@@ -16,38 +20,37 @@ type Request = HttpClientRequest.HttpClientRequest
 type Response = HttpClientResponse.HttpClientResponse
 
 /** What sends a request: the client that is wrapped. */
-export type Send<E, R> = (request: Request) => Effect.Effect<Response, E, R>
+export type Send<E, R> = (request: Effect.Effect<Request>) => Effect.Effect<Response, E, R>
 
 /** A request on its way through one run. */
 export interface Journey {
   readonly settings: Settings
-  readonly request: Request
   /** Scheme, host and port; empty where that is not known. */
   readonly origin: string
+  /** Whether a second execution does no harm, with a key or without. */
+  readonly idempotent: boolean
   /** The headers in which an idempotency key may stand. */
   readonly keyHeaders: ReadonlyArray<string>
   /** Whether the body has been read, and cannot be read again. */
   readonly spent: () => boolean
   /** Sends until now, redirects included. */
   sends: number
+  /** Whether all sends of this attempt carried a key. */
+  keyed: boolean
+  /**
+   * Whether the outcome of this attempt may be that of another request than the first, which may then have taken
+   * effect, whatever is said of the other.
+   */
+  elsewhere: boolean
 }
 
 const setIfAbsent = (request: Request, name: string, value: string): Request =>
   request.headers[name] === undefined ? HttpClientRequest.setHeader(request, name, value) : request
 
-interface Page {
-  readonly location?: { readonly origin: string } | undefined
-}
-
-// Not there in Node.js, whatever the types of browsers say.
-const page: Page = globalThis
-
-/** Whether a page of another origin sends it: the server would have to allow each header by name. */
-const isCrossOrigin = (origin: string): boolean => page.location !== undefined && page.location.origin !== origin
-
 /** What the server may know of the run: which attempt this is, and how long the caller will wait. */
 const announced = (
-  { origin, request, settings: { sendsHeaders } }: Journey,
+  { origin, settings: { sendsHeaders } }: Journey,
+  request: Request,
   attempt: number
 ): Effect.Effect<Request> => {
   if (!sendsHeaders || isCrossOrigin(origin)) return Effect.succeed(request)
@@ -57,27 +60,63 @@ const announced = (
   })
 }
 
-// Fetch follows redirects itself, and takes along what is for the first origin only.
-const unfollowed = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.updateContext(self, (context: Context.Context<R>) =>
-    Context.add(context, FetchHttpClient.RequestInit, {
-      ...Option.getOrUndefined(Context.getOption(context, FetchHttpClient.RequestInit)),
-      redirect: "manual"
-    }))
+// As many as fetch follows.
+const mostOfFetch = 20
+
+/** What fetch calls a network error, of a kind that stays. */
+const refused = (request: Request, description: string): HttpClientError.HttpClientError =>
+  Transience.annotate(
+    new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, description }) }),
+    "terminal"
+  )
+
+/** Follows a request for as long as redirects are ours to follow: as asked, or in place of a fetch that would. */
+const followed = <E, R>(send: Send<E, R>, journey: Journey, first: Request): Effect.Effect<Response, E, R> => {
+  const { idempotent, keyHeaders, settings: { redirects }, spent } = journey
+  const ours = [...keyHeaders, attemptHeader, deadlineHeader]
+  const needsHand = !isPage() && (!idempotent || hasOne(first, ours))
+  const byHand = redirects !== undefined ? "always" : needsHand ? "where nothing is said" : "never"
+  const follow = (request: Request, hops: number, without: ReadonlyArray<string>): Effect.Effect<Response, E, R> => {
+    const seen: fetchInit.Seen = { redirects: undefined }
+    // Of most requests nothing of this is asked.
+    const one = byHand === "never" && (idempotent || journey.keyed)
+      ? send(Effect.succeed(request))
+      : fetchInit.sending(send, request, { byHand, without }, seen)
+    return Effect.matchEffect(Effect.suspend(() => spans.described(one, journey.sends++)), {
+      onFailure: (error) => {
+        if (seen.redirects === "by fetch" || !isFailureOf(request, error)) journey.elsewhere = true
+        return Effect.fail(error)
+      },
+      onSuccess: (response) => {
+        const isAnswer = isAnswerTo(request, response)
+        if (!isAnswer) journey.elsewhere = true
+        const most = redirects ?? (isAnswer && seen.redirects === "by hand" ? mostOfFetch : 0)
+        const to = most === 0 ? undefined : redirect.next(request, response, ours, spent())
+        if (to === undefined) return Effect.succeed(response)
+        const refusal = typeof to === "string" ? to : hops === most ? `more than ${most} redirects` : undefined
+        if (refusal !== undefined && redirects !== undefined) return Effect.succeed(response)
+        if (refusal !== undefined || typeof to === "string") {
+          // Such is what the client of fetch fails with.
+          return Effect.andThen(drain.cancel(response), Effect.fail(refused(request, refusal ?? "redirect") as E))
+        }
+        journey.elsewhere = true
+        if (!hasOne(to.request, keyHeaders)) journey.keyed = false
+        return Effect.andThen(drain.drain(response, 0), follow(to.request, hops + 1, [...without, ...to.without]))
+      }
+    })
+  }
+  return follow(first, 0, [])
+}
 
 /** Sends the request, and where that is asked for follows it through redirects. */
-export const make = <E, R>(send: Send<E, R>, journey: Journey, attempt: number): Effect.Effect<Response, E, R> => {
-  const { keyHeaders, settings: { redirects }, spent } = journey
-  const one = (request: Request): Effect.Effect<Response, E, R> =>
-    Effect.suspend(() => spans.described(send(request), journey.sends++))
-  if (redirects === undefined) return Effect.flatMap(announced(journey, attempt), one)
-  const ours = [...keyHeaders, attemptHeader, deadlineHeader]
-  const follow = (request: Request, left: number): Effect.Effect<Response, E, R> =>
-    Effect.flatMap(one(request), (response) => {
-      const to = left === 0 ? undefined : redirect.next(request, response, ours, spent())
-      return to === undefined
-        ? Effect.succeed(response)
-        : Effect.andThen(drain.drain(response, 0), follow(to, left - 1))
-    })
-  return unfollowed(Effect.flatMap(announced(journey, attempt), (request) => follow(request, redirects)))
-}
+export const make = <E, R>(
+  send: Send<E, R>,
+  journey: Journey,
+  request: Request,
+  attempt: number
+): Effect.Effect<Response, E, R> =>
+  Effect.suspend(() => {
+    journey.keyed = hasOne(request, journey.keyHeaders)
+    journey.elsewhere = false
+    return Effect.flatMap(announced(journey, request, attempt), (request) => followed(send, journey, request))
+  })

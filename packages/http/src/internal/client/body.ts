@@ -1,5 +1,7 @@
 /** Which request bodies can be sent again, and how one that cannot becomes one that can. */
 import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
+import * as Cause from "effect/Cause"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
@@ -64,18 +66,24 @@ const watched = (
   let failed = false
   const noticed = Stream.suspend(() => {
     begun = true
-    return Stream.tapError(stream, () =>
+    return Stream.tapCause(stream, (cause) =>
       Effect.sync(() => {
-        failed = true
+        // An attempt that was given up interrupts it.
+        if (!Cause.hasInterruptsOnly(cause)) failed = true
       }))
   })
   const body = HttpBody.stream(noticed, contentType, contentLength)
   return { request: withBody(request, body), spent: () => begun && !replayable, broken: () => failed, close }
 }
 
-/** A stream that is kept, unless it is too long: then it is sent once, from the beginning all the same. */
-const buffered = (request: Request, body: HttpBody.Stream, most: number): Effect.Effect<Prepared> =>
-  Effect.map(prefix.read(body.stream, most), ({ bytes, close, rest }) => {
+/** A stream that is kept, unless it is too long or slow: then it is sent once, from the beginning all the same. */
+const buffered = (
+  request: Request,
+  body: HttpBody.Stream,
+  most: number,
+  longest: Duration.Input | undefined
+): Effect.Effect<Prepared> =>
+  Effect.map(prefix.read(body.stream, most, longest), ({ bytes, close, rest }) => {
     if (rest === undefined) {
       return lasting(HttpClientRequest.setBody(request, HttpBody.uint8Array(bytes, body.contentType)))
     }
@@ -107,30 +115,38 @@ const written = (request: Request, form: FormData): Effect.Effect<Prepared> => {
   )
 }
 
+/** As fetch takes it when it is called: the caller may go on to write into it. */
+const snapshot = (body: unknown): unknown => {
+  if (body instanceof ArrayBuffer) return body.slice(0)
+  if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
+  return body instanceof URLSearchParams ? new URLSearchParams(body) : body
+}
+
 const isLasting = (body: unknown): boolean =>
   body === undefined || body === null || typeof body === "string" || body instanceof ArrayBuffer ||
   ArrayBuffer.isView(body) || body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData
 
-/** The request as it is to be sent, and sent again. */
-export const prepare = (request: Request): Effect.Effect<Prepared> => {
+/** The request as it is to be sent, and sent again; `longest` is how long a body may take to be read before. */
+export const prepare = (request: Request, longest: Duration.Input | undefined): Effect.Effect<Prepared> => {
   const { body } = request
   const what = said.get(body)
   switch (body._tag) {
     case "Empty":
-    case "Uint8Array":
       return Effect.succeed(lasting(request))
+    case "Uint8Array":
+      return Effect.succeed(lasting(withBody(request, HttpBody.uint8Array(body.body.slice(), body.contentType))))
     case "FormData":
       return written(request, body.formData)
     case "Raw":
       // Whoever reads it is not noticed, so it counts as read as soon as it is sent.
       return Effect.succeed(
         isLasting(body.body) || what?.replayable === true
-          ? lasting(request)
+          ? lasting(withBody(request, new HttpBody.Raw(snapshot(body.body), body.contentType, body.contentLength)))
           : { ...lasting(request), spent: () => true }
       )
     case "Stream":
       return what === undefined || what.replayable
         ? Effect.succeed(watched(request, body, what !== undefined, Effect.void))
-        : buffered(request, body, what.bytes)
+        : buffered(request, body, what.bytes, longest)
   }
 }

@@ -4,6 +4,7 @@
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import { isName } from "./key.ts"
 
 type Request = HttpClientRequest.HttpClientRequest
 
@@ -38,8 +39,10 @@ const parse = (text: string): Marks => {
   for (const word of text.split(" ")) {
     const [kind, name, style] = word.split("=")
     if (kind === "idempotent") marks = { ...marks, idempotent: true }
-    if (kind === "key" && name) marks = { ...marks, keyHeader: name }
-    if (kind === "generate" && name && (style === "quoted" || style === "bare")) {
+    // It may come from outside, through a gateway.
+    if (name === undefined || !isName(name)) continue
+    if (kind === "key") marks = { ...marks, keyHeader: name }
+    if (kind === "generate" && (style === "quoted" || style === "bare")) {
       marks = { ...marks, generate: { header: name, style } }
     }
   }

@@ -2,6 +2,7 @@
  * A budget for each origin that is called, which also knows of the hint that is in force there.
  */
 import * as RetryBudget from "@reprise/core/RetryBudget"
+import * as Effect from "effect/Effect"
 
 interface Origin {
   readonly budget: RetryBudget.Holding
@@ -16,6 +17,12 @@ export interface Origins {
 
 // As long as a hint is followed, and longer than any budget remembers: making it anew gives nobody a retry.
 const forgottenAfter = 60_000
+
+/** What one origin asks for is not to hold the others, whoever they are. */
+const sharing = (budget: RetryBudget.RetryBudget): RetryBudget.Holding => ({
+  ...RetryBudget.holding(budget),
+  hold: () => Effect.void
+})
 
 export const make = (budget: () => RetryBudget.RetryBudget, most: number): Origins => {
   // In the order of their last use.
@@ -33,7 +40,7 @@ export const make = (budget: () => RetryBudget.RetryBudget, most: number): Origi
     of: (name, now) => {
       let origin = origins.get(name)
       if (origin === undefined) {
-        if (origins.size >= most && !makesRoom(now)) return other ??= RetryBudget.holding(budget())
+        if (origins.size >= most && !makesRoom(now)) return other ??= sharing(budget())
         origin = { budget: RetryBudget.holding(budget()), used: now }
       } else {
         origins.delete(name)

@@ -7,7 +7,9 @@ import * as Transience from "@reprise/core/Transience"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type { Options, RequestOptions } from "../../HttpRetry.ts"
-import * as RetryHint from "../../RetryHint.ts"
+import type * as RetryHint from "../../RetryHint.ts"
+import * as profiles from "../hints/profiles.ts"
+import * as validate from "../semantics/validate.ts"
 import * as key from "./key.ts"
 import type { KeyForm } from "./marks.ts"
 import { isResponseError } from "./responseError.ts"
@@ -20,14 +22,17 @@ export interface Settings {
   readonly hintLimit: number
   readonly name: string | undefined
   readonly attemptTimeout: Duration.Input | undefined
-  /** `undefined` is that of the context, or one for each origin. */
+  /** `undefined` is one for each origin. */
   readonly budget: RetryBudget.RetryBudget | undefined
+  /** Whether it is the context's, where there is one. */
+  readonly contextual: boolean
   readonly profile: RetryHint.Profile
   readonly transience: Transience.Classifier
   readonly sendsHeaders: boolean
   /** Lower case. */
   readonly allowed: ReadonlySet<string>
   readonly excerpt: number
+  readonly exhausted: "error" | "response"
   readonly redirects: number | undefined
   readonly generate: KeyForm | undefined
   readonly onRetry: Options["onRetry"]
@@ -66,6 +71,7 @@ const kinds: Readonly<Record<keyof Options | keyof RequestOptions, ReadonlyArray
   headers: ["boolean"],
   responseHeaders: ["object"],
   excerptBytes: ["number"],
+  exhausted: ["string"],
   redirects: ["number"],
   keyed: ["object", "boolean"],
   onRetry: ["function"],
@@ -102,11 +108,22 @@ const timeout = (argument: string, value: Duration.Input | "none"): Duration.Inp
   throw new InvalidPolicy({ argument, value, rule: `"none" or a finite duration of at least 1 ms` })
 }
 
-const budgetOf = (argument: string, budget: Options["budget"]): RetryBudget.RetryBudget | undefined => {
-  if (budget === undefined) return undefined
+const budgetOf = (place: string, budget: Options["budget"]): RetryBudget.RetryBudget | undefined => {
+  // Code that is not on Effect has no context.
+  const contextual = place !== "fetch"
+  if (budget === undefined || (contextual && budget === "context")) return undefined
   if (budget === "none") return RetryBudget.unlimited
   if (RetryBudget.isRetryBudget(budget)) return budget
-  throw new InvalidPolicy({ argument, value: budget, rule: `"none" or a RetryBudget` })
+  throw new InvalidPolicy({
+    argument: `${place}.budget`,
+    value: budget,
+    rule: contextual ? `"none", "context" or a RetryBudget` : `"none" or a RetryBudget`
+  })
+}
+
+const exhaustedOf = (argument: string, exhausted: "error" | "response"): "error" | "response" => {
+  if (exhausted === "error" || exhausted === "response") return exhausted
+  throw new InvalidPolicy({ argument, value: exhausted, rule: `"error" or "response"` })
 }
 
 const headerNames = (argument: string, names: ReadonlyArray<string>): ReadonlySet<string> => {
@@ -117,7 +134,21 @@ const headerNames = (argument: string, names: ReadonlyArray<string>): ReadonlySe
 }
 
 const keyForm = (place: string, keyed: Options["keyed"]): KeyForm | undefined =>
-  keyed === undefined || keyed === false ? undefined : key.form(place, keyed === true ? {} : keyed)
+  keyed === undefined || keyed === false
+    ? undefined
+    : key.form(place, keyed === true ? {} : validate.options(place, keyed, ["header", "style"]))
+
+const profileOf = (argument: string, given: RetryHint.ProfileName | RetryHint.Profile): RetryHint.Profile => {
+  const rule = "the name of a profile, or one that RetryHint.make has made"
+  validate.holds(argument, given, rule, profiles.isProfile(given))
+  return profiles.get(given)
+}
+
+const transienceOf = (argument: string, given: Transience.Classifier): Transience.Classifier => {
+  const yes = [given.classify, given.isTransient, given.notApplied].every((_) => typeof _ === "function")
+  validate.holds(argument, given, "a classifier, such as Transience.make makes", yes)
+  return given
+}
 
 /** No more than the classification retries, and the hints that the policy does not speak of itself. */
 const combine = (policy: Policy.Any, { isTransient }: Transience.Classifier): Policy.Policy<unknown> => {
@@ -149,20 +180,24 @@ export const make = (place: string, policy: Policy.Any, options: Options): Setti
       rule: "a policy with an end (add attempts(n), recurs(n) or within(duration)), or say unlimited"
     })
   }
-  const { attemptTimeout = "10 seconds", excerptBytes = 1024, headers = true, profile = "standard" } = options
-  const { redirects, responseHeaders = [], transience = Transience.standard } = options
+  const { attemptTimeout = "10 seconds", excerptBytes = 1024, exhausted = "error" } = options
+  const { headers = true, profile = "standard" } = options
+  const { redirects, responseHeaders = [] } = options
+  const transience = transienceOf(`${place}.transience`, options.transience ?? Transience.standard)
   const whole = combinedOf(policy, transience)
   return {
     policy: whole,
     hintLimit: Spec.hintLimit(whole.spec) ?? 0,
     name: options.name,
     attemptTimeout: timeout(`${place}.attemptTimeout`, attemptTimeout),
-    budget: budgetOf(`${place}.budget`, options.budget),
-    profile: RetryHint.profile(profile),
+    budget: budgetOf(place, options.budget),
+    contextual: options.budget === "context",
+    profile: profileOf(`${place}.profile`, profile),
     transience,
     sendsHeaders: headers,
     allowed: headerNames(`${place}.responseHeaders`, responseHeaders),
     excerpt: integer(`${place}.excerptBytes`, excerptBytes, 0, 65_536),
+    exhausted: exhaustedOf(`${place}.exhausted`, exhausted),
     redirects: redirects === undefined ? undefined : integer(`${place}.redirects`, redirects, 0, 100),
     generate: keyForm(`${place}.keyed`, options.keyed),
     onRetry: options.onRetry,

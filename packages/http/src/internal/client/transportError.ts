@@ -3,6 +3,7 @@ import * as Transience from "@reprise/core/Transience"
 import * as HttpClientError from "effect/http/HttpClientError"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Result from "effect/Result"
+import { bare } from "../semantics/judge.ts"
 
 export const bodyNote = "its body is a stream that is read once: see HttpRetry.bufferUpTo and HttpRetry.replayable"
 
@@ -17,16 +18,32 @@ const isRefused = ({ body, headers, method }: HttpClientRequest.HttpClientReques
 const isBareTypeError = (error: unknown): boolean =>
   error instanceof TypeError && error.cause === undefined && !("code" in error)
 
+/** An answer that is no HTTP, in undici's words, which have no code; Node.js itself has one for it. */
+const isMalformed = (error: unknown): boolean =>
+  error instanceof Error && ((error.name === "HTTPParserError" && !("code" in error && error.code !== undefined)) ||
+    isMalformed(error.cause))
+
+/** What the error says of the request, without the query: it may hold a secret, and the message goes into logs. */
+const quiet = ({ reason }: HttpClientError.HttpClientError): void => {
+  const { method, url } = reason.request
+  Reflect.defineProperty(reason, "methodAndUrl", { value: `${method} ${bare(url)}`, configurable: true })
+}
+
 /** The failure, and whose fault it is: `broken` is whether the body failed, `spent` whether it is gone. */
 export const explained = <E>(error: E, broken: boolean, spent: boolean): E => {
-  if (!HttpClientError.isHttpClientError(error) || error.reason._tag !== "TransportError") return error
+  if (!HttpClientError.isHttpClientError(error)) return error
+  quiet(error)
+  if (error.reason._tag !== "TransportError") return error
   const { cause, description, request } = error.reason
   // The caller's own: every attempt would end like this.
   if (broken || (isBareTypeError(cause) && isRefused(request))) {
     return Transience.annotate(error, { transience: "terminal", applied: broken ? "maybe" : "no" })
   }
+  if (isMalformed(cause)) return Transience.annotate(error, { transience: "terminal", applied: "maybe" })
   if (!spent) return error
   const said = description === undefined ? bodyNote : `${description}; ${bodyNote}`
   const reason = new HttpClientError.TransportError({ request, cause, description: said })
-  return new HttpClientError.HttpClientError({ reason }) as E & HttpClientError.HttpClientError // As it came.
+  const noted = new HttpClientError.HttpClientError({ reason })
+  quiet(noted)
+  return noted as E & HttpClientError.HttpClientError // As it came.
 }

@@ -1,4 +1,5 @@
 /** A response whose body has been looked at, and can still be read. */
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
@@ -49,10 +50,10 @@ const over = (response: Response, stream: Stream.Stream<Uint8Array, HttpClientEr
   }) as Response
 }
 
-/** Looks at the body of a response where it is JSON. */
-export const look = (response: Response): Effect.Effect<Looked> => {
+/** Looks at the body of a response where it is JSON, and comes within `longest`. */
+export const look = (response: Response, longest: Duration.Input): Effect.Effect<Looked> => {
   if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) return Effect.succeed({ response, body: undefined })
-  return Effect.map(prefix.read(response.stream, mostBytes), ({ bytes, rest }) => {
+  return Effect.map(prefix.read(response.stream, mostBytes, longest), ({ bytes, rest }) => {
     const first = Stream.succeed(bytes)
     return {
       response: over(response, rest === undefined ? first : Stream.concat(first, rest)),

@@ -13,6 +13,10 @@ export const make = (name: string, all: ReadonlyArray<Rule>): Profile => ({
   readsBody: all.some((rule) => rule.body)
 })
 
+/** Whether a rule looks at the body of a response of that status. */
+export const readsBody = ({ readsBody, rules }: Profile, status: number): boolean =>
+  readsBody && rules.some((rule) => rule.body && (rule.concerns === undefined || rule.concerns(status)))
+
 const verdicts: ReadonlyArray<Rule> = [rules.verdict("x-should-retry"), rules.verdict("stripe-should-retry")]
 
 const exact: ReadonlyArray<Rule> = [
@@ -81,3 +85,9 @@ const profiles: Readonly<Record<ProfileName, Profile>> = {
 /** The profile of a name, and the standard one where there is none. */
 export const get = (profile: ProfileName | Profile): Profile =>
   typeof profile !== "string" ? profile : Object.hasOwn(profiles, profile) ? profiles[profile] : profiles.standard
+
+/** Whether there is such a profile. */
+export const isProfile = (profile: ProfileName | Profile): boolean =>
+  typeof profile === "string"
+    ? Object.hasOwn(profiles, profile)
+    : Array.isArray(profile.rules) && typeof profile.readsBody === "boolean"

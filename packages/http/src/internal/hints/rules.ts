@@ -26,9 +26,14 @@ export const header = (
 }
 
 /** A rule about what the body says; `source` names the place. */
-export const body = (source: string, read: (body: unknown, response: Incoming) => Finding | undefined): Rule => ({
+export const body = (
+  source: string,
+  read: (body: unknown, response: Incoming) => Finding | undefined,
+  concerns?: (status: number) => boolean
+): Rule => ({
   source,
   body: true,
+  concerns,
   read: (response) => response.body === undefined ? undefined : read(response.body, response)
 })
 

@@ -24,13 +24,15 @@ const isLimitStatus = (code: number): boolean => code === 403 || code === 429
 
 const githubSecondary: Rule = /* @__PURE__ */ body(
   "message",
-  (value, response) => isLimitStatus(response.status) && isSecondaryLimit(value) ? after(secondaryWait) : undefined
+  (value, response) => isLimitStatus(response.status) && isSecondaryLimit(value) ? after(secondaryWait) : undefined,
+  isLimitStatus
 )
 
 /** A 403 is a limit, and worth another attempt, when one of these marks it; else it is a refusal. */
 const githubVerdict: Rule = {
   source: "status",
   body: true,
+  concerns: isLimitStatus,
   read: (response, context) => {
     if (!isLimitStatus(response.status)) return undefined
     const limited = retryAfter.read(response, context) !== undefined || left(response, remaining) === 0
@@ -48,7 +50,7 @@ export const discordBody: Rule = /* @__PURE__ */ body("retry_after", (value, res
   if (response.status !== 429 || typeof seconds !== "number" || !(seconds >= 0)) return undefined
   // To the microsecond: 64.57 seconds are 64570 milliseconds, whatever a double makes of them.
   return after(Math.round(seconds * 1e6) / 1000)
-})
+}, (code) => code === 429)
 
 export const discordVerdict: Rule = /* @__PURE__ */ status((code) => code === 429 ? true : undefined)
 

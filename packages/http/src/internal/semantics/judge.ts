@@ -14,6 +14,8 @@ export interface Failing {
   readonly headers: Readonly<Record<string, string>>
   /** As JSON, for profiles that read it. */
   readonly body: unknown
+  /** Whether it may answer another request than the one that was made, such as that of a redirect. */
+  readonly elsewhere?: boolean | undefined
 }
 
 /** By what it is judged. */
@@ -47,7 +49,7 @@ const carried = (hint: Transience.Hint | undefined): Transience.RetryAfter | und
 }
 
 /** Without credentials, query and fragment: these hold secrets. */
-const bare = (url: string): string => {
+export const bare = (url: string): string => {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "")
   const { host, origin, pathname, protocol } = new URL(url)
   return `${origin === "null" ? `${protocol}//${host}` : origin}${pathname}`
@@ -64,7 +66,7 @@ const picked = (headers: Failing["headers"], allowed: ReadonlySet<string>): Reco
 
 /** Judges a response of status 400 or above; undefined where it is to pass as it is. */
 export const judge = (
-  { body, headers, method, status, url }: Failing,
+  { body, elsewhere = false, headers, method, status, url }: Failing,
   now: number,
   { allowed, profile, transience }: Rules,
   note?: string
@@ -85,7 +87,8 @@ export const judge = (
     method,
     url: seen.url,
     headers: picked(headers, allowed),
-    applied,
+    // That it did nothing is said of the request that it answers, and not of what led there.
+    applied: elsewhere && applied === "no" ? "maybe" : applied,
     throttled,
     retryAfter: carried(told),
     note
