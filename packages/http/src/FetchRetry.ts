@@ -31,7 +31,7 @@ export {
    * `exhausted` is `"response"`, as the body is for the caller.
    */
   ResponseError
-} from "./internal/client/responseError.ts"
+} from "./internal/semantics/responseError.ts"
 
 /**
  * What can be called as `fetch` is.

@@ -58,11 +58,11 @@ import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Layer from "effect/Layer"
 import * as bodies from "./internal/client/body.ts"
 import * as configs from "./internal/client/config.ts"
-import * as keys from "./internal/client/key.ts"
+import * as keys from "./internal/semantics/key.ts"
 import * as marks from "./internal/client/marks.ts"
-import type { ResponseError } from "./internal/client/responseError.ts"
+import type { ResponseError } from "./internal/semantics/responseError.ts"
 import * as runs from "./internal/client/run.ts"
-import * as settings from "./internal/client/settings.ts"
+import * as settings from "./internal/semantics/settings.ts"
 import * as validate from "./internal/semantics/validate.ts"
 import type * as RetryHint from "./RetryHint.ts"
 
@@ -78,7 +78,7 @@ export {
    * @category errors
    */
   ResponseError
-} from "./internal/client/responseError.ts"
+} from "./internal/semantics/responseError.ts"
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Client

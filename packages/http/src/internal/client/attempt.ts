@@ -9,11 +9,11 @@ import * as Option from "effect/Option"
 import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
 import * as drain from "./drain.ts"
 import * as fetchInit from "./fetchInit.ts"
-import { hasOne } from "./key.ts"
+import { hasOne } from "../semantics/key.ts"
 import { isCrossOrigin, isPage } from "./page.ts"
 import * as redirect from "./redirect.ts"
 import { isAnswerTo, isFailureOf } from "./sameRequest.ts"
-import type { Settings } from "./settings.ts"
+import type { Settings } from "../semantics/settings.ts"
 import * as spans from "./spans.ts"
 
 type Request = HttpClientRequest.HttpClientRequest

@@ -3,8 +3,8 @@ import type * as Policy from "@reprise/core/Policy"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Context from "effect/Context"
 import type { Options, RequestOptions } from "../../HttpRetry.ts"
-import * as origins from "./origins.ts"
-import * as settings from "./settings.ts"
+import * as origins from "../semantics/origins.ts"
+import * as settings from "../semantics/settings.ts"
 
 /** What is said of the requests inside; see `HttpRetry.withOptions`. */
 export const Current: Context.Reference<RequestOptions | undefined> = /* @__PURE__ */ Context.Reference(

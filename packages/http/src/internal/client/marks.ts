@@ -4,7 +4,7 @@
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import { isName } from "./key.ts"
+import { isName } from "../semantics/key.ts"
 
 type Request = HttpClientRequest.HttpClientRequest
 

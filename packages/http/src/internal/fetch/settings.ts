@@ -5,10 +5,10 @@ import type * as Policy from "@reprise/core/Policy"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import type * as Duration from "effect/Duration"
 import type { Fetch, Options } from "../../FetchRetry.ts"
-import * as keys from "../client/key.ts"
+import * as keys from "../semantics/key.ts"
 import type { KeyForm } from "../client/marks.ts"
-import * as origins from "../client/origins.ts"
-import * as shared from "../client/settings.ts"
+import * as origins from "../semantics/origins.ts"
+import * as shared from "../semantics/settings.ts"
 import * as validate from "../semantics/validate.ts"
 
 export interface Settings extends Omit<shared.Settings, "redirects"> {

@@ -4,7 +4,7 @@ import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import * as RetryHint from "../../RetryHint.ts"
-import { ResponseError } from "../client/responseError.ts"
+import { ResponseError } from "./responseError.ts"
 
 /** A response, as far as it is looked at. Names of headers are in lower case. */
 export interface Failing {

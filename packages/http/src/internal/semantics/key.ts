@@ -2,7 +2,7 @@
 import type { IdempotencyKey } from "@reprise/core/IdempotencyKey"
 import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type { KeyForm } from "./marks.ts"
+import type { KeyForm } from "../client/marks.ts"
 
 export const standardHeader = "idempotency-key"
 
@@ -10,11 +10,19 @@ export const standardHeader = "idempotency-key"
 export const render = (key: IdempotencyKey, style: KeyForm["style"]): string =>
   style === "bare" ? key : `"${key.replace(/["\\]/g, "\\$&")}"`
 
+// An empty value, as of a variable that was not set, tells no two requests apart.
+const isKey = (value: string | null | undefined): boolean =>
+  value !== null && value !== undefined && !/^\s*(?:""\s*)?$/.test(value)
+
+/** Whether one of these headers is a key, in the headers of fetch. */
+export const hasKey = (headers: Headers, names: ReadonlyArray<string>): boolean =>
+  names.some((name) => isKey(headers.get(name)))
+
 /** Whether a request has one of these headers. */
 export const hasOne = (
   { headers }: HttpClientRequest.HttpClientRequest,
   names: ReadonlyArray<string>
-): boolean => names.some((name) => Boolean(headers[name]))
+): boolean => names.some((name) => isKey(headers[name]))
 
 // A key there would change what the request means, or be changed on its way.
 const taken = new RegExp(

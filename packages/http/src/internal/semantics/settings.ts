@@ -9,9 +9,9 @@ import * as Option from "effect/Option"
 import type { Options, RequestOptions } from "../../HttpRetry.ts"
 import type * as RetryHint from "../../RetryHint.ts"
 import * as profiles from "../hints/profiles.ts"
-import * as validate from "../semantics/validate.ts"
+import * as validate from "./validate.ts"
 import * as key from "./key.ts"
-import type { KeyForm } from "./marks.ts"
+import type { KeyForm } from "../client/marks.ts"
 import { isResponseError } from "./responseError.ts"
 
 /** What a request is run with. */
