@@ -26,6 +26,17 @@ const heap = Effect.gen(function* () {
   return (heapUsed + external + arrayBuffers) / 1_048_576
 })
 
+/** A figure as soon as it is at most the bound, or what it is after ten seconds. */
+const within = (bound: number, figure: Effect.Effect<number>): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    let last = yield* figure
+    for (let tries = 0; last > bound && tries < 40; tries++) {
+      yield* Effect.sleep(250)
+      last = yield* figure
+    }
+    return last
+  })
+
 // One connection for each of ten at a time, so that one which is not given back is missed at once.
 const few: ReadonlyArray<readonly [name: string, layer: Layer.Layer<HttpClient.HttpClient>, most: number]> = [
   ["node", NodeHttpClient.layerNodeHttpOptions({ keepAlive: true, maxSockets: 10 }), 10],
@@ -108,10 +119,9 @@ describe.each(few)("%s", (_, layer, most) => {
       yield* many(4000)
       const before = yield* heap
       yield* many(6000)
-      yield* Effect.sleep(500)
-      const after = yield* heap
-      expect(made.open).toBeLessThanOrEqual(Math.max(most, 20))
-      expect(after - before).toBeLessThan(15)
+      // On a busy machine it takes the transport a while to let go; what is leaked stays.
+      expect(yield* within(Math.max(most, 20), Effect.sync(() => made.open))).toBeLessThanOrEqual(Math.max(most, 20))
+      expect(yield* within(15, Effect.map(heap, (after) => after - before))).toBeLessThanOrEqual(15)
       const last = yield* Effect.flatMap(client.get(`${made.origin}/ok`), (_) =>
         _.text)
       expect(last).toBe("ok")

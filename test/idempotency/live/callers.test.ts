@@ -96,7 +96,20 @@ describe.each(kinds)("%s", (kind, isThere) => {
     expect(results).toEqual([1, 1])
   })
 
-  it.skipIf(!isThere || kind === "redis")("20 transactions with one key, all at once: committed once", async () => {
+  it.skipIf(!isThere)("what one tenant has recorded no other gets", async () => {
+    const results = await inStore(
+      place(kind),
+      Effect.forEach(
+        ["tenant-1", "tenant-2", "tenant-1"],
+        (scope, n) => Idempotency.once({ key: "k", scope, payload: 1, success: Schema.Number }, Effect.succeed(n))
+      )
+    )
+    expect(results).toEqual([0, 1, 0])
+  })
+
+  // Redis has no transactions of the business's own.
+  if (kind === "redis") return
+  it.skipIf(!isThere)("20 transactions with one key, all at once: committed once", async () => {
     const { answers, rows } = await inStore(
       place(kind),
       Effect.gen(function* () {
@@ -117,7 +130,8 @@ describe.each(kinds)("%s", (kind, isThere) => {
     expect(rows).toHaveLength(1)
   })
 
-  it.skipIf(!isThere || kind !== "postgres")(
+  if (kind !== "postgres") return
+  it.skipIf(!isThere)(
     "20 serializable transactions, retried by SqlRetry: committed once",
     async () => {
       const { answers, retries, rows } = await inStore(
@@ -145,15 +159,4 @@ describe.each(kinds)("%s", (kind, isThere) => {
       expect(retries).toBeGreaterThan(0)
     }
   )
-
-  it.skipIf(!isThere)("what one tenant has recorded no other gets", async () => {
-    const results = await inStore(
-      place(kind),
-      Effect.forEach(
-        ["tenant-1", "tenant-2", "tenant-1"],
-        (scope, n) => Idempotency.once({ key: "k", scope, payload: 1, success: Schema.Number }, Effect.succeed(n))
-      )
-    )
-    expect(results).toEqual([0, 1, 0])
-  })
 })
