@@ -3,7 +3,7 @@ import * as Redis from "effect/persistence/Redis"
 import * as fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { samples } from "../laws/forAll.ts"
-import { type Fault, join, type Member, newName, pause, until } from "./budgetMembers.ts"
+import { type Fault, join, type Member, newName, pause } from "./budgetMembers.ts"
 import { hasRedis, type RedisServer, startRedis } from "./server.ts"
 
 let server: RedisServer
@@ -81,10 +81,27 @@ const forget = async (member: Member, keys: ReadonlyArray<string>) => {
   if (keys.length > 0) await Effect.runPromise(member.send("DEL", ...keys))
 }
 
+/**
+ * The balance once it has been the expected one for a second, or what it is after half a minute. What is left over of the
+ * faults, and a busy machine, may lose somebody for a second once more, who tells everything again then: on its way a
+ * balance may be right by chance, and wrong again.
+ */
+const settled = async (witness: Member, expected: number): Promise<number> => {
+  let right = 0
+  for (let tries = 0; tries < 300 && right < 10; tries++) {
+    await pause(100)
+    right = witness.balance() === expected ? right + 1 : 0
+  }
+  return witness.balance()
+}
+
 /** Plays the steps, and compares what Redis has in the end with what there was. */
 const play = async (steps: ReadonlyArray<Step>, whileAway: "share" | "deny") => {
   const name = newName()
-  const options = { name, ratio, minPerSecond: 0, window: "20 seconds", flush: "50 millis", whileAway } as const
+  // On a busy machine an answer in 50 ms is no matter of course, and the end may take half a minute: nothing must leave
+  // the window by then.
+  const timeout = "200 millis"
+  const options = { name, ratio, minPerSecond: 0, window: "1 minute", flush: "50 millis", timeout, whileAway } as const
   const troubles = [trouble(), trouble(), trouble()]
   const members: ReadonlyArray<Member> = await Promise.all(
     troubles.map(({ fault }) => join({ url: server.url, fault }, options))
@@ -134,10 +151,7 @@ const play = async (steps: ReadonlyArray<Step>, whileAway: "share" | "deny") => 
   await Promise.all(troubles.flatMap(({ late }) => late))
   const witness = await join({ url: server.url }, options)
   const expected = ratio * requests - retries
-  // What is left over of the faults, and a busy machine, may lose somebody for a second once more.
-  await until(() => witness.balance() === expected, 8_000).catch(() => {})
-  await pause(500)
-  const balance = witness.balance()
+  const balance = await settled(witness, expected)
   await Promise.all([...members, witness].map((member) => member.close()))
   return {
     balance,
