@@ -120,10 +120,16 @@ describe.each(few)("%s", (_, layer, most) => {
       const before = yield* heap
       yield* many(6000)
       // On a busy machine it takes the transport a while to let go; what is leaked stays.
-      expect(yield* within(Math.max(most, 20), Effect.sync(() => made.open))).toBeLessThanOrEqual(Math.max(most, 20))
+      expect(
+        yield* within(
+          Math.max(most, 20),
+          Effect.sync(() =>
+            made.open
+          )
+        )
+      ).toBeLessThanOrEqual(Math.max(most, 20))
       expect(yield* within(15, Effect.map(heap, (after) => after - before))).toBeLessThanOrEqual(15)
-      const last = yield* Effect.flatMap(client.get(`${made.origin}/ok`), (_) =>
-        _.text)
+      const last = yield* Effect.flatMap(client.get(`${made.origin}/ok`), (_) => _.text)
       expect(last).toBe("ok")
     })))
 
