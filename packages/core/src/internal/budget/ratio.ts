@@ -3,11 +3,10 @@
  *
  * Source: twitter/finagle, `RetryBudget.scala`, and twitter/util, `TokenBucket.scala` and `WindowedAdder.scala`.
  */
-import * as pacing from "./pacing.ts"
+import * as paced from "./paced.ts"
+import type { PacedMeter } from "./pacing.ts"
 import * as perRun from "./perRun.ts"
 import * as steady from "./steady.ts"
-import { ticketOf } from "./waiting.ts"
-import * as waiting from "./waiting.ts"
 
 export interface Options {
   readonly ratio: number
@@ -18,24 +17,17 @@ export interface Options {
   readonly maxWaiting: number
 }
 
-interface Taken extends pacing.Paced {
-  /** The slice that it was taken from. */
-  readonly slice: number
-}
-
 const slices = 10
 
-export const make = (options: Options): pacing.PacedMeter => {
-  const { maxWaiting, minPerSecond, perOperation, ratio, window } = options
+export const make = (options: Options): PacedMeter => {
+  const { minPerSecond, perOperation, ratio, window } = options
   // Whole units, so that nothing drifts. A retry costs so many of them that no ratio up to 10 is off by more than 1 %.
   // A cost beyond 1e9, a retry in a million requests, would only make the sums inexact.
   const deposit = ratio === 0 ? 0 : 1000
   const cost = ratio === 0 ? 1 : Math.min(Math.floor(1000 / ratio), 1e9)
   const reserve = Math.floor(minPerSecond * window / 1000 * cost)
   const length = window / slices
-  const paces = pacing.make(ratio, minPerSecond)
   const timeOf = steady.make()
-  const waits = waiting.make(maxWaiting)
 
   const requests = new Float64Array(slices)
   const taken = new Float64Array(slices)
@@ -73,10 +65,11 @@ export const make = (options: Options): pacing.PacedMeter => {
     withdrawn += by
     units -= by * cost
   }
-  const giveBack = (now: number, ticket: Taken): void => {
+  const giveBack = (now: number, from: number): void => {
     roll(now)
-    if (slice - ticket.slice < slices) take(-1, ticket.slice)
+    if (slice - from < slices) take(-1, from)
   }
+  const retries = paced.make(options, timeOf, giveBack)
 
   return {
     request: (now) => {
@@ -84,43 +77,21 @@ export const make = (options: Options): pacing.PacedMeter => {
       requests[slice % slices]!++
       requestedAt = time
       units += deposit
-      paces.request(time)
+      retries.request(time)
     },
     balance,
     ceiling: (now) => perRun.ceiling(perOperation, balance(now)),
     withdraw: (now) => {
       roll(now)
-      if (units + reserve < cost || waits.full()) return undefined
+      if (units + reserve < cost || retries.full()) return undefined
       take(1, slice)
-      return waits.add<Taken>({ stage: "waiting", askAt: undefined, slice })
+      return retries.grant(slice)
     },
-    refund: (now, withdrawal) => {
-      const ticket = ticketOf<Taken>(withdrawal)
-      if (!waits.cancel(ticket)) return
-      paces.leave(ticket)
-      giveBack(now, ticket)
-    },
-    ready: (now, withdrawal) => paces.ready(timeOf(now), ticketOf<Taken>(withdrawal)),
-    start: (now, withdrawal) => {
-      const time = timeOf(now)
-      const ticket = ticketOf<Taken>(withdrawal)
-      const wait = paces.ready(time, ticket)
-      if (wait === 0 && waits.start(ticket)) paces.start(time, ticket)
-      return wait
-    },
-    undo: (now, withdrawal) => {
-      const ticket = ticketOf<Taken>(withdrawal)
-      if (waits.undo(ticket)) giveBack(now, ticket)
-    },
-    settle: undefined,
-    failure: undefined,
-    success: undefined,
-    enter: undefined,
-    exit: undefined,
+    ...retries.after,
     idle: (now) => {
       const time = roll(now)
       // Who asked lately may still be under way, and come back here.
-      return time - requestedAt >= window && withdrawn === 0 && waits.none() && paces.quiet(time)
+      return time - requestedAt >= window && withdrawn === 0 && retries.quiet(time)
     }
   }
 }

@@ -5,20 +5,14 @@
  * bring: with many processes, or with little traffic, it alone is a storm. Here it trickles, at a phase drawn by each
  * process, and a stretch of time is worth either what its requests bring or what trickled, whichever is more.
  */
-import * as pacing from "./pacing.ts"
+import * as paced from "./paced.ts"
+import type { PacedMeter } from "./pacing.ts"
 import * as perRun from "./perRun.ts"
 import type { Options as RatioOptions } from "./ratio.ts"
 import * as steady from "./steady.ts"
-import { ticketOf } from "./waiting.ts"
-import * as waiting from "./waiting.ts"
 
 export interface Options extends RatioOptions {
   readonly initial: number
-}
-
-interface Taken extends pacing.Paced {
-  /** The slice that it was taken from. */
-  readonly slice: number
 }
 
 const slices = 10
@@ -27,8 +21,8 @@ const size = slices + 1
 /** Balances are counted in millionths of a retry, so that sums are exact and nothing drifts. */
 const unit = 1_000_000
 
-export const make = (options: Options, random: () => number): pacing.PacedMeter => {
-  const { initial, maxWaiting, minPerSecond, perOperation, ratio, window } = options
+export const make = (options: Options, random: () => number): PacedMeter => {
+  const { initial, minPerSecond, perOperation, ratio, window } = options
   const deposit = Math.round(ratio * unit)
   const trickle = minPerSecond * unit / 1000
   const length = window / slices
@@ -41,8 +35,6 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
   // In the first window, both are kept to what they make in whole retries before it ends; so with one to start with,
   // nobody ever holds more than what trickles in a window.
   const most = atStart + Math.max(0, Math.ceil(Math.round(trickle * window) / unit) - 1) * unit
-  const paces = pacing.make(ratio, minPerSecond)
-  const waits = waiting.make(maxWaiting)
   const timeOf = steady.make()
 
   /** Of slices that are over: what they brought. */
@@ -113,56 +105,34 @@ export const make = (options: Options, random: () => number): pacing.PacedMeter 
     taken[from % size]! += by
     if (from < slice && from > slice - slices) takenInFull += by
   }
-  const giveBack = (now: number, ticket: Taken): void => {
+  const giveBack = (now: number, from: number): void => {
     advance(now)
-    if (slice - ticket.slice <= slices) take(-1, ticket.slice)
+    if (slice - from <= slices) take(-1, from)
   }
   const balance = (now: number): number => read(now) / unit
+  const retries = paced.make(options, timeOf, giveBack)
 
   return {
     request: (now) => {
       advance(now)
       requests++
       requestedAt = clock
-      paces.request(clock)
+      retries.request(clock)
     },
     balance,
     ceiling: (now) => perRun.ceiling(perOperation, balance(now), 2),
     withdraw: (now) => {
-      if (read(now) < unit || waits.full()) return undefined
+      if (read(now) < unit || retries.full()) return undefined
       take(1, slice)
       takenAt = clock
-      return waits.add<Taken>({ stage: "waiting", askAt: undefined, slice })
+      return retries.grant(slice)
     },
-    refund: (now, withdrawal) => {
-      const ticket = ticketOf<Taken>(withdrawal)
-      if (!waits.cancel(ticket)) return
-      paces.leave(ticket)
-      giveBack(now, ticket)
-    },
-    ready: (now, withdrawal) => paces.ready(timeOf(now), ticketOf<Taken>(withdrawal)),
-    start: (now, withdrawal) => {
-      const time = timeOf(now)
-      const ticket = ticketOf<Taken>(withdrawal)
-      const wait = paces.ready(time, ticket)
-      if (wait === 0 && waits.start(ticket)) paces.start(time, ticket)
-      return wait
-    },
-    undo: (now, withdrawal) => {
-      const ticket = ticketOf<Taken>(withdrawal)
-      if (waits.undo(ticket)) giveBack(now, ticket)
-    },
-    settle: undefined,
-    failure: undefined,
-    success: undefined,
-    enter: undefined,
-    exit: undefined,
+    ...retries.after,
     idle: (now) => {
       // Before it is forgotten, and has what it has at the start once more, at least as much must have trickled in vain.
       // Who asked lately may still be under way, and come back here.
       const unused = window + (atStart === 0 ? 0 : atStart / trickle)
-      return read(now) >= atStart && clock - Math.max(requestedAt, takenAt) >= unused && waits.none() &&
-        paces.quiet(clock)
+      return read(now) >= atStart && clock - Math.max(requestedAt, takenAt) >= unused && retries.quiet(clock)
     }
   }
 }

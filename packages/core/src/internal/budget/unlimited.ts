@@ -1,8 +1,5 @@
 import type { Meter, Withdrawal } from "./meter.ts"
 
-// Nothing is taken, so all may hold the same.
-const nothing: Withdrawal = {}
-
 /** Says no to everybody. */
 export const none: Meter = {
   request: () => {},
@@ -19,18 +16,13 @@ export const none: Meter = {
   idle: () => true
 }
 
+// Nothing is taken, so all may hold the same.
+const nothing: Withdrawal = {}
+
 /** Says yes to everybody. */
 export const meter: Meter = {
-  request: () => {},
+  ...none,
   balance: () => Infinity,
   ceiling: () => Infinity,
-  withdraw: () => nothing,
-  refund: () => {},
-  start: () => 0,
-  settle: undefined,
-  failure: undefined,
-  success: undefined,
-  enter: undefined,
-  exit: undefined,
-  idle: () => true
+  withdraw: () => nothing
 }
