@@ -10,7 +10,7 @@ export interface Options {
   readonly maxWaiting: number
 }
 
-export interface Taken extends pacing.Paced {
+interface Taken extends pacing.Paced {
   /** The slice that it was taken from. */
   readonly slice: number
 }
