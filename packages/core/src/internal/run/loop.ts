@@ -29,22 +29,17 @@ const failureOf = (cause: Cause.Cause<unknown>): Cause.Fail<unknown> | undefined
 
 const isExhaustion = (reason: Cause.Reason<unknown>): boolean => reason._tag === "Fail" && endsOuter(reason.error)
 
-/** What was told first, then the rest. */
-const after = (told: ReturnType<typeof watch.tell>, next: () => AnyEffect): AnyEffect =>
-  told === undefined ? next() : Effect.flatMap(told, next)
+/** Tells of the run to those who watch it, then goes on. */
+const telling = (run: Run, event: watch.Particulars, next: () => AnyEffect): AnyEffect => {
+  const told = watch.tellOf(run, event)
+  return told === undefined ? next() : Effect.flatMap(told, next)
+}
 
 const giveUp = (run: Run, tag: ReasonTag): AnyEffect => {
-  const { found } = run
   budgeted.release(run)
   run.told = true
   const error = exhausted(run, tag)
-  return found.watch === undefined ? Effect.fail(error) : after(
-    watch.tell(found.watch, found.fiber, {
-      ...watch.about("Exhausted", found.watch, run.attempt, run.elapsed),
-      error
-    }),
-    () => Effect.fail(error)
-  )
+  return telling(run, { _tag: "Exhausted", error }, () => Effect.fail(error))
 }
 
 /** Gives up on an error that the policy would have retried. */
@@ -55,18 +50,10 @@ const stop = (run: Run, error: unknown, tag: ReasonTag): AnyEffect => {
 
 /** An error that is not worth a retry, or a cause that is none: it leaves as it is. */
 const leave = (run: Run, error: unknown, cause: Cause.Cause<unknown>): AnyEffect => {
-  const { found } = run
   run.told = true
-  if (found.watch === undefined) return Effect.failCause(cause)
-  const unclassified = isUnclassified(predicates(found.settings.policy), error)
-  return after(
-    watch.tell(found.watch, found.fiber, {
-      ...watch.about("Terminal", found.watch, run.attempt, run.elapsed),
-      error,
-      unclassified
-    }),
-    () => Effect.failCause(cause)
-  )
+  if (run.found.watch === undefined) return Effect.failCause(cause)
+  const unclassified = isUnclassified(predicates(run.found.settings.policy), error)
+  return telling(run, { _tag: "Terminal", error, unclassified }, () => Effect.failCause(cause))
 }
 
 /** Why a retry may not start so many milliseconds from now: time that the functions of the options took counts too. */
@@ -96,17 +83,6 @@ const slept = ({ found }: Run, delay: number): Effect.Effect<void> => {
   })
 }
 
-const interrupted = (
-  { fiber, watch: watching }: Found,
-  exit: Exit.Failure<unknown, unknown>,
-  attempt: number,
-  elapsed: number,
-  first = false
-): ReturnType<typeof watch.tell> =>
-  watching !== undefined && Cause.hasInterruptsOnly(exit.cause)
-    ? watch.tell(watching, fiber, watch.about("Interrupted", watching, attempt, elapsed), first)
-    : undefined
-
 /** The wait itself, told to those who watch. */
 const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
   const { found } = run
@@ -115,14 +91,8 @@ const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
     remember(run, error, delay)
     run.waits++
     run.waited += delay
-    const { watch: watching } = found
-    if (watching === undefined) return slept(run, delay)
-    const told = watch.tell(watching, found.fiber, {
-      ...watch.about("RetryScheduled", watching, run.attempt, run.elapsed),
-      error,
-      delay: Duration.millis(delay)
-    })
-    return after(told, () => slept(run, delay))
+    if (found.watch === undefined) return slept(run, delay)
+    return telling(run, { _tag: "RetryScheduled", error, delay: Duration.millis(delay) }, () => slept(run, delay))
   }
   if (onRetry === undefined) return sleep()
   const event = {
@@ -139,16 +109,8 @@ const announced = (run: Run, error: unknown, delay: number): AnyEffect => {
   )
 }
 
-const denied = (run: Run, error: unknown): AnyEffect => {
-  const { found } = run
-  return found.watch === undefined ? giveUp(run, "Budget") : after(
-    watch.tell(found.watch, found.fiber, {
-      ...watch.about("BudgetDenied", found.watch, run.attempt, run.elapsed),
-      error
-    }),
-    () => giveUp(run, "Budget")
-  )
-}
+const denied = (run: Run, error: unknown): AnyEffect =>
+  telling(run, { _tag: "BudgetDenied", error }, () => giveUp(run, "Budget"))
 
 /** A retry that waited while an operator lowered the ratio is paid for once more, as the switch stands now. */
 const repaid = (run: Run): AnyEffect => {
@@ -256,13 +218,9 @@ const decide = (run: Run, cause: Cause.Cause<unknown>): AnyEffect => {
       ? Effect.failCause(cause)
       : leave(run, Cause.squash(cause), cause)
   }
-  return found.watch === undefined ? decided(run, cause, failure.error) : after(
-    watch.tell(found.watch, found.fiber, {
-      ...watch.about("AttemptFailed", found.watch, run.attempt, run.elapsed),
-      error: failure.error
-    }),
-    () => decided(run, cause, failure.error)
-  )
+  return found.watch === undefined
+    ? decided(run, cause, failure.error)
+    : telling(run, { _tag: "AttemptFailed", error: failure.error }, () => decided(run, cause, failure.error))
 }
 
 /** Whether a retry is late because of a hint that another run was given; then that is why, and when to come back. */
@@ -308,20 +266,16 @@ const ended = (found: Found, run: Run | undefined) => (exit: Exit.Exit<unknown, 
   meter?.exit?.()
   if (run !== undefined) budgeted.settle(run)
   if (exit._tag === "Failure") {
-    if (watching === undefined || run !== undefined) return undefined
+    if (watching === undefined || run !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return undefined
     const at = start(found, exit.cause)
-    return interrupted(found, exit, at.attempt, tick(at), true)
+    tick(at)
+    return watch.tellOf(at, { _tag: "Interrupted" }, true)
   }
   if (meter?.success === undefined && watching === undefined) return undefined
   const at = run ?? start(found, Cause.empty)
   tick(at)
   if (!counted) (at.spentBy ?? meter)?.success?.(monotonic(at), at.spent)
-  return watching === undefined ? undefined : watch.tell(
-    watching,
-    found.fiber,
-    watch.about("Succeeded", watching, at.attempt, at.elapsed),
-    run === undefined
-  )
+  return watch.tellOf(at, { _tag: "Succeeded" }, run === undefined)
 }
 
 /** One attempt in its context. `run` is `undefined` in the first. */
@@ -362,21 +316,20 @@ export const failedFirst = (found: Found, cause: Cause.Cause<unknown>): AnyEffec
   return Effect.onExitPrimitive(Effect.suspend(() => decide(run, cause)), (exit) => closed(run, exit))
 }
 
-const closed = (run: Run, exit: Exit.Exit<unknown, unknown>): ReturnType<typeof watch.tell> => {
+/** Leaves nothing of a run that ended where it tells nobody: interrupted, or by a defect of what the caller gave it. */
+const closed = (run: Run, exit: Exit.Exit<unknown, unknown>): AnyEffect | undefined => {
   if (exit._tag === "Success") return undefined
   tick(run)
   budgeted.release(run)
   budgeted.settle(run)
-  const { found } = run
-  const { watch: watching } = found
-  if (watching === undefined || run.told) return undefined
+  if (run.told) return undefined
   run.told = true
-  if (Cause.hasInterruptsOnly(exit.cause)) return interrupted(found, exit, run.attempt, run.elapsed)
-  return watch.tell(watching, found.fiber, {
-    ...watch.about("Terminal", watching, run.attempt, run.elapsed),
-    error: Cause.squash(exit.cause),
-    unclassified: false
-  })
+  return watch.tellOf(
+    run,
+    Cause.hasInterruptsOnly(exit.cause)
+      ? { _tag: "Interrupted" }
+      : { _tag: "Terminal", error: Cause.squash(exit.cause), unclassified: false }
+  )
 }
 
 /** A run, from its first attempt on. */

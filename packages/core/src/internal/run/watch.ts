@@ -2,11 +2,12 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { RetryEvent } from "../../RetryEvents.ts"
+import type { Base, RetryEvent } from "../../RetryEvents.ts"
 import { oneLine } from "../oneLine.ts"
 import type { Observer } from "../observe/observer.ts"
 import { called } from "./called.ts"
 import type { Settings } from "./settings.ts"
+import type { Run } from "./state.ts"
 
 export interface Watch {
   readonly observers: ReadonlyArray<Observer>
@@ -19,7 +20,7 @@ type Told = Effect.Effect<void, never, unknown> | undefined
  * Observers are told at once, of the end of a run without a failure (`first`) those that want it. The caller's `onEvent`
  * is an effect, to be run before the run goes on; what goes wrong in it is not the run's.
  */
-export const tell = (
+const tell = (
   { observers, settings }: Watch,
   fiber: Fiber.Fiber<unknown, unknown>,
   event: RetryEvent,
@@ -40,25 +41,19 @@ export const tell = (
   )
 }
 
-type Kind = RetryEvent["_tag"]
+type Without<Event> = Event extends unknown ? Omit<Event, keyof Base> : never
 
-/** The part of an event that is the same for all. */
-export const about = <Tag extends Kind>(
-  _tag: Tag,
-  { settings }: Watch,
-  attempt: number,
-  elapsed: number
-): {
-  readonly _tag: Tag
-  readonly operation: string | undefined
-  readonly attempt: number
-  elapsed: Duration.Duration
-} => ({
-  _tag,
-  operation: settings.name,
-  attempt,
-  elapsed: Duration.millis(elapsed)
-})
+/** What an event says beside what all say. */
+export type Particulars = Without<RetryEvent>
+
+/** Tells of a run as it stands, where somebody watches it. */
+export const tellOf = ({ attempt, elapsed, found }: Run, event: Particulars, first?: boolean): Told =>
+  found.watch === undefined ? undefined : tell(
+    found.watch,
+    found.fiber,
+    { ...event, operation: found.settings.name, attempt, elapsed: Duration.millis(elapsed) },
+    first
+  )
 
 /** Whether an observer wants to hear of a run that succeeds at its first attempt. */
 export const wantsFirst = (observers: ReadonlyArray<Observer>): boolean => {
