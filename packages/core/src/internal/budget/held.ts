@@ -2,6 +2,7 @@
  * A budget whose retries start no earlier than what is called has asked for: one run heard the hint, and all heed it.
  */
 import type { RetryBudget } from "../../RetryBudget.ts"
+import { spreadOf } from "../stepper/spread.ts"
 import type { Meter, Withdrawal } from "./meter.ts"
 import { isPaced, type PacedMeter } from "./pacing.ts"
 import * as resolve from "./resolve.ts"
@@ -20,9 +21,6 @@ const heldOf = (withdrawal: Withdrawal): Held =>
   // The driver hands back to a meter only what that meter gave it.
   withdrawal as Held
 
-// R7: those that were given one date do not come back together.
-const longestSpread = 5000
-
 /** Until when, in milliseconds of a time of its own. */
 export interface Hold {
   until: number
@@ -35,7 +33,7 @@ const around = (meter: Meter, hold: Hold, random: () => number): PacedMeter => {
     const time = hold.timeOf(now)
     if (hold.until > time && hold.until > held.heeded) {
       held.heeded = hold.until
-      held.from = hold.until + random() * Math.min(longestSpread, (hold.until - time) / 10)
+      held.from = hold.until + random() * spreadOf(hold.until - time)
     }
     return Math.max(0, held.from - time)
   }

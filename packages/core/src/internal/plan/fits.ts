@@ -3,6 +3,7 @@ import { InvalidPolicy } from "../../InvalidPolicy.ts"
 import * as Spec from "../../Spec.ts"
 import { format } from "../notation/format.ts"
 import type { Any } from "../policy.ts"
+import { spreadOf } from "../stepper/spread.ts"
 import * as validate from "../validate.ts"
 import { optionalDuration, spell, timeoutOf } from "./duration.ts"
 import { DoesNotFit, mostAttempts, PlanTooLarge, remedy, TooManyRuns } from "./errors.ts"
@@ -25,7 +26,7 @@ export const latestStarts = (
   const kinds = kindsOf(rest, [undefined])
   const earliest = search(stepper, kinds, 0, far, 0, work, most)
   const followed = hints.map((hint) => hint === undefined || hint > (stepper.hintLimit ?? -1) ? 0 : hint)
-  const hint = Math.max(...followed.map((millis) => millis + Math.min(millis / 10, 5000)))
+  const hint = Math.max(...followed.map((millis) => millis + spreadOf(millis)))
   return search(stepper, kinds, 1, far, timeout, work, most, { earliest, hint })
 }
 

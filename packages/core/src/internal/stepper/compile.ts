@@ -18,6 +18,7 @@ import {
   terminal,
   tooLong
 } from "./node.ts"
+import { spreadOf } from "./spread.ts"
 import * as waits from "./waits.ts"
 
 /** Compiles a spec under the cap that stands around it. Predicates and counters are taken from the inside outwards. */
@@ -110,9 +111,6 @@ const pipe = (context: Context, spec: Spec.Spec, cap: number): Node => {
   const self = node(context, spec, cap)
   return hasElapsedLimit(spec) ? combinators.timed(self) : self
 }
-
-/** The largest spread that is added to a hint, so that clients given one date do not return together. */
-const spreadOf = (wait: number): number => clamp(wait / 10, 5000)
 
 export const compile = (spec: Spec.Spec, predicates: ReadonlyArray<(input: never) => boolean>): Stepper => {
   const context: Context = { predicates, predicate: 0, initial: [] }
