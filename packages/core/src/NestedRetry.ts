@@ -3,6 +3,7 @@
  */
 import * as Data from "effect/Data"
 import type * as Cause from "effect/Cause"
+import { howMany } from "./internal/howMany.ts"
 
 /**
  * What a {@link NestedRetry} carries.
@@ -29,11 +30,11 @@ const Base: new(fields: Fields & { readonly message: string }) => Cause.Yieldabl
  */
 export class NestedRetry extends Base {
   constructor(fields: Fields) {
-    const most = fields.executions === Infinity ? "any number of" : `up to ${fields.executions}`
     super({
       ...fields,
-      message:
-        `"${fields.inner}" retries inside "${fields.outer}", which retries too: ${most} executions of one call. RetryLayers.Mode is "fail"`
+      message: `"${fields.inner}" retries inside "${fields.outer}", which retries too: ${
+        howMany(fields.executions)
+      } executions of one call. RetryLayers.Mode is "fail"`
     })
   }
 }

@@ -73,7 +73,8 @@ export interface Options<in E = unknown, out R = never> {
   readonly name?: string | undefined
   /**
    * The longest time that one attempt may take; then it is interrupted and fails with a `TimeoutError`, which is
-   * always worth a retry, whatever the policy's classification says. Finite, at least 1 ms. Default: none, so a hanging
+   * always worth a retry, whatever the policy's classification says, but not with `idempotency: "none"`. A `Deadline` shortens
+   * it to what is left. Finite, at least 1 ms. Default: none, so a hanging
    * attempt hangs the run. It waits for the attempt's finalizers, and what an attempt in an uninterruptible region
    * comes to after its time, a success too, is lost.
    */
@@ -594,11 +595,12 @@ export interface PromiseAttempt extends Attempt {
 }
 
 /**
- * How {@link promise} runs: as {@link Options}, with functions that return values or promises instead of effects.
+ * How {@link promise} runs: as {@link Options}, with functions that return values or promises instead of effects. There
+ * is no context around it: no budget but the one given, no switch, no observers, no deadline.
  *
  * @category models
  */
-export interface PromiseOptions extends Pick<Options, "name" | "attemptTimeout" | "repeatable" | "budget" | "origin"> {
+export interface PromiseOptions extends Pick<Options, "name" | "attemptTimeout" | "repeatable" | "budget"> {
   /** The caller's own: aborted, it ends an attempt or a wait at once, and its reason is what the promise rejects with. */
   readonly signal?: AbortSignal | undefined
   readonly when?: ((error: unknown) => boolean | PromiseLike<boolean>) | undefined

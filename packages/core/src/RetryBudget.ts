@@ -36,7 +36,7 @@ import * as allOf from "./internal/budget/all.ts"
 import * as concurrentMeter from "./internal/budget/concurrent.ts"
 import * as heldBack from "./internal/budget/held.ts"
 import * as keyedOf from "./internal/budget/keyed.ts"
-import * as monotonic from "./internal/budget/monotonic.ts"
+import * as time from "./internal/time.ts"
 import * as validated from "./internal/budget/options.ts"
 import * as quotaMeter from "./internal/budget/quota.ts"
 import * as ratioMeter from "./internal/budget/ratio.ts"
@@ -448,7 +448,7 @@ export const holding = (budget: RetryBudget): Holding => {
     hold: (duration) => {
       const millis = validate.duration("RetryBudget.hold", duration, 0)
       return Effect.withFiber((fiber) => {
-        hold.until = Math.max(hold.until, hold.timeOf(monotonic.now(fiber.getRef(Clock.Clock))) + millis)
+        hold.until = Math.max(hold.until, hold.timeOf(time.now(fiber.getRef(Clock.Clock))) + millis)
         return Effect.void
       })
     }
@@ -464,7 +464,7 @@ export const holding = (budget: RetryBudget): Holding => {
  */
 export const balance = (budget: RetryBudget): Effect.Effect<number> =>
   Effect.withFiber((fiber) =>
-    Effect.sync(() => resolve.meterOf(budget, fiber.context).balance(monotonic.now(fiber.getRef(Clock.Clock))))
+    Effect.sync(() => resolve.meterOf(budget, fiber.context).balance(time.now(fiber.getRef(Clock.Clock))))
   )
 
 /**

@@ -30,7 +30,7 @@ import * as metricNames from "./internal/observe/metricNames.ts"
 import { make } from "./internal/observe/metrics.ts"
 import * as names from "./internal/observe/names.ts"
 import { reading } from "./internal/observe/utilization.ts"
-import * as RetryBudget from "./RetryBudget.ts"
+import type * as RetryBudget from "./RetryBudget.ts"
 import * as RetryEvents from "./RetryEvents.ts"
 
 /**
@@ -96,7 +96,7 @@ export const budget = (
   self: RetryBudget.RetryBudget
 ): Effect.Effect<void, never, Scope.Scope> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    const read = reading(RetryBudget.balance(self), context)
+    const read = reading(self, context)
     return Effect.asVoid(Effect.acquireRelease(
       Effect.sync(() =>
         Metric.registerUnsafe(metricNames.utilization({ [names.budget]: name }), context, {

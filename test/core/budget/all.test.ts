@@ -143,16 +143,6 @@ describe("all, of what starts when", () => {
     expect(members.filter((_) => !meterOf(_).idle(60_000))).toEqual([])
   })
 
-  it("frees the slot of one that cannot undo", () => {
-    let settled = 0
-    const slots = budgetOf({ settle: () => void settled++ })
-    const meter = meterOf(all([slots, budgetOf({ start: () => 1000 })]))
-    const withdrawal = take(meter, 0)!
-    meter.start(0, withdrawal)
-    meter.refund(0, withdrawal)
-    expect(settled).toBe(1)
-  })
-
   it("gets on with a pace that it asks twice, and gives back what that took", () => {
     const paced = make({ initial: 9, minPerSecond: 0.5, ratio: 0 })
     const meter = meterOf(all([quota(), paced, holding(paced)]))

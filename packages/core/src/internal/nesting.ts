@@ -2,6 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { type Fields, NestedRetry } from "../NestedRetry.ts"
+import { howMany } from "./howMany.ts"
 import type { Frame } from "./ambient.ts"
 import { format } from "./notation/format.ts"
 import { oneLine } from "./oneLine.ts"
@@ -61,6 +62,7 @@ export const objection = (
 }
 
 const warning = ({ executions, inner, outer }: Fields): string => {
-  const most = executions === Infinity ? "any number of" : `up to ${executions}`
-  return `Retries inside retries: "${inner}" retries inside "${outer}", which retries too, so one call may be executed ${most} times. Keep one of the two, or see RetryLayers.Mode.`
+  return `Retries inside retries: "${inner}" retries inside "${outer}", which retries too, so one call may be executed ${
+    howMany(executions)
+  } times. Keep one of the two, or see RetryLayers.Mode.`
 }

@@ -9,6 +9,7 @@ import type { AnyEffect, Settings } from "./run/settings.ts"
 import { type Site, siteOf } from "./run/site.ts"
 import type { Found } from "./run/state.ts"
 import * as watch from "./run/watch.ts"
+import { millisOf } from "./time.ts"
 
 export { Attempt } from "./run/attempt.ts"
 export type { Settings } from "./run/settings.ts"
@@ -29,7 +30,7 @@ const find = (
     owner: settings.attemptTimeout === undefined ? undefined : { timeout: settings.attemptTimeout },
     fiber,
     startedAt,
-    deadline: deadline === undefined ? Infinity : Number(deadline - startedAt) / 1e6,
+    deadline: deadline === undefined ? Infinity : millisOf(deadline - startedAt),
     watch: observers.length === 0 && settings.onEvent === undefined ? undefined : { observers, settings }
   }
 }
@@ -45,7 +46,7 @@ const hasCounted = ({ frame }: Site, control: Control, meter: Meter): boolean =>
 /** An original request is counted where it starts, once, by the budgets that it earns something. */
 const request = (settings: Settings, site: Site, startedAt: bigint): void => {
   const { control, counted, meter } = site
-  const now = Number(startedAt) / 1e6
+  const now = millisOf(startedAt)
   if (!counted) meter?.request(now)
   const lowered = control?.setting(settings.name, settings.origin)?.meter
   if (control !== undefined && lowered !== undefined && !hasCounted(site, control, lowered)) lowered.request(now)

@@ -5,11 +5,11 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { RetryBudget } from "../../RetryBudget.ts"
+import { type Answer, isToCome } from "./answer.ts"
 import type { Failure, Meter, Withdrawal } from "./meter.ts"
-import * as monotonic from "./monotonic.ts"
+import * as time from "../time.ts"
 import { isPaced, type PacedMeter } from "./pacing.ts"
 import * as resolve from "./resolve.ts"
-import { undo } from "./undo.ts"
 
 interface Parts {
   /** What each meter gave, in their order. */
@@ -23,11 +23,7 @@ const partsOf = (withdrawal: Withdrawal): Parts =>
   withdrawal as Parts
 
 // What had to be asked over a wire has taken time.
-const now = Effect.map(Clock.Clock, monotonic.now)
-
-type Answer = ReturnType<Meter["withdraw"]>
-
-const isToCome = (answer: Answer): answer is Effect.Effect<Withdrawal | undefined> => Effect.isEffect(answer)
+const now = Effect.map(Clock.Clock, time.now)
 
 /** What the meters have under a name, or `undefined` where none has it. */
 const each = <F>(meters: ReadonlyArray<Meter>, of: (meter: Meter) => F | undefined): ReadonlyArray<F> | undefined => {
@@ -51,7 +47,7 @@ const together = (asked: ReadonlyArray<Meter>): Together => {
   const giveBack = (now: number, { started, taken }: Parts): void =>
     taken.forEach((withdrawal, index) => {
       const meter = meters[index]!
-      if (index < started) undo(meter, now, withdrawal)
+      if (index < started) meter.undo?.(now, withdrawal)
       else meter.refund(now, withdrawal)
     })
 

@@ -3,11 +3,11 @@
  */
 import type { RetryBudget } from "../../RetryBudget.ts"
 import { spreadOf } from "../stepper/spread.ts"
+import { whenAnswered } from "./answer.ts"
 import type { Meter, Withdrawal } from "./meter.ts"
 import { isPaced, type PacedMeter } from "./pacing.ts"
 import * as resolve from "./resolve.ts"
 import * as steady from "./steady.ts"
-import { undo } from "./undo.ts"
 
 interface Held {
   readonly inner: Withdrawal
@@ -43,7 +43,7 @@ const around = (meter: Meter, hold: Hold, random: () => number): PacedMeter => {
     balance: meter.balance,
     ceiling: meter.ceiling,
     withdraw: (now, failure) =>
-      resolve.whenAnswered(
+      whenAnswered(
         meter.withdraw(now, failure),
         (inner): Held => ({ inner, heeded: -Infinity, from: -Infinity })
       ),
@@ -60,7 +60,7 @@ const around = (meter: Meter, hold: Hold, random: () => number): PacedMeter => {
       return wait === 0 ? meter.start(now, held.inner) : wait
     },
     heldFor: (now) => Math.max(0, hold.until - hold.timeOf(now)),
-    undo: (now, withdrawal) => undo(meter, now, heldOf(withdrawal).inner),
+    undo: (now, withdrawal) => meter.undo?.(now, heldOf(withdrawal).inner),
     settle: meter.settle && ((withdrawal) => meter.settle?.(heldOf(withdrawal).inner)),
     failure: meter.failure,
     success: meter.success && ((now, last) => meter.success?.(now, last && heldOf(last).inner)),

@@ -8,7 +8,7 @@ import { errorType } from "../observe/errorType.ts"
 import { log } from "../observe/log.ts"
 import * as names from "../observe/names.ts"
 import type { Meter } from "./meter.ts"
-import * as monotonic from "./monotonic.ts"
+import * as time from "../time.ts"
 import * as resolve from "./resolve.ts"
 import * as unlimited from "./unlimited.ts"
 
@@ -64,7 +64,7 @@ export const make = (
     const known = budgets.get(name)
     if (known !== undefined) return known
     const room = name !== names.other &&
-      (budgets.size < maxKeys || evicts(monotonic.now(Context.get(context, Clock.Clock))))
+      (budgets.size < maxKeys || evicts(time.now(Context.get(context, Clock.Clock))))
     const made = room ? safely(context, () => makeBudget(name), resolve.isRetryBudget) : undefined
     if (made !== undefined) {
       budgets.set(name, made)

@@ -34,8 +34,8 @@ export interface Meter {
    */
   readonly start: (now: number, withdrawal: Withdrawal) => number
   /**
-   * As if a retry that has started never had: others that had to agree to the start have not, and it never will.
-   * Optional, as other copies of this package have meters without it.
+   * As if a retry that has started never had: others that had to agree to the start have not, and it never will. Absent
+   * where there is nothing to take back.
    */
   readonly undo?: ((now: number, withdrawal: Withdrawal) => void) | undefined
   /** For how many milliseconds what is called still wants to be left alone, where `start` heeds that. */

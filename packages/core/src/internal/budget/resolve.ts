@@ -2,10 +2,9 @@
  * From a budget to the meter that a run asks.
  */
 import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { RetryBudget } from "../../RetryBudget.ts"
-import type { Meter, Withdrawal } from "./meter.ts"
+import type { Meter } from "./meter.ts"
 
 export const TypeId = "~@reprise/core/RetryBudget"
 
@@ -37,19 +36,6 @@ export const make = (internals: Internals): RetryBudget => ({ [TypeId]: internal
 /** Chance as the context has it. */
 export const randomOf = (context: Context.Context<never>) => (): number =>
   Context.get(context, Random.Random).nextDoubleUnsafe()
-
-type Answer<A> = A | undefined | Effect.Effect<A | undefined>
-
-/** Changes what a meter gave, where it gave something, now or later. */
-export const whenAnswered = (
-  answer: Answer<Withdrawal>,
-  f: (withdrawal: Withdrawal) => Withdrawal
-): Answer<Withdrawal> => {
-  if (answer === undefined) return undefined
-  // A withdrawal is an object of its meter's own, and no meter's is an effect.
-  if (Effect.isEffect(answer)) return Effect.map(answer as Effect.Effect<Withdrawal | undefined>, (_) => _ && f(_))
-  return f(answer)
-}
 
 /** A budget with one meter, which is made when it is asked for first, because chance comes with the context. */
 export const single = (create: (random: () => number) => Meter): RetryBudget => {

@@ -1,14 +1,18 @@
 /** What a state says of each operation and origin, worked out when it is set. */
 import { both } from "../budget/all.ts"
 import type { Meter } from "../budget/meter.ts"
+import * as validated from "../budget/options.ts"
+import * as ratioMeter from "../budget/ratio.ts"
 import type { Setting } from "../control.ts"
-import { lowered } from "./meters.ts"
 import type { Entry, State } from "./state.ts"
 
 const off: Setting = { off: true, meter: undefined, beside: (own) => own }
 
 // The driver knows nothing of several meters, so that programs without a switch need not carry them.
 const metering = (meter: Meter): Setting => ({ off: false, meter, beside: (own) => both(meter, own) })
+
+/** The meter of a lowered ratio: that share of the requests of the last 10 seconds, and nothing in reserve. */
+const lowered = (ratio: number): Meter => ratioMeter.make(validated.ratio("RetryControl", { ratio, minPerSecond: 0 }))
 
 /** Both hold: off before any ratio, and of two ratios what both allow. */
 export const strictest = (one: Setting, other: Setting): Setting => {

@@ -4,6 +4,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
+import * as time from "../time.ts"
 
 /** Shows one of its kind; `suppressed` is how many before it were not shown. */
 export type Show = (suppressed: number) => void
@@ -29,7 +30,7 @@ export const make = (millis: number): Effect.Effect<(kind: string, show: Show) =
     const kinds = new Map<string, Kind>()
     let closed = false
 
-    const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+    const now = () => time.now(clock)
 
     const flush = (kind: Kind): void => {
       const { count, last } = kind
@@ -49,14 +50,14 @@ export const make = (millis: number): Effect.Effect<(kind: string, show: Show) =
 
     return (name, show) => {
       const kind = kinds.get(name)
-      const time = now()
-      if (closed || kind === undefined || (kind.count === 0 && time >= kind.until)) {
-        kinds.set(name, { until: time + millis, count: 0, last: undefined })
+      const at = now()
+      if (closed || kind === undefined || (kind.count === 0 && at >= kind.until)) {
+        kinds.set(name, { until: at + millis, count: 0, last: undefined })
         return show(0)
       }
       kind.last = show
       if (++kind.count > 1) return
-      const wait = Effect.flatMap(clock.sleep(Duration.millis(kind.until - time)), () => Effect.sync(() => flush(kind)))
+      const wait = Effect.flatMap(clock.sleep(Duration.millis(kind.until - at)), () => Effect.sync(() => flush(kind)))
       Fiber.runIn(Effect.runForkWith(context)(wait), scope)
     }
   })

@@ -1,9 +1,10 @@
 /**
  * Waits of which each depends on the one before (`decorrelated`): a wait is remembered, and the next is drawn evenly
- * from the base up to three times as much, and held back at a cap. Its distribution stands as masses on points that
+ * from the base up to longer times as much, and held back at a cap. Its distribution stands as masses on points that
  * are evenly apart in their logarithms, so a wait of a millisecond and one of a day are on one grid, and an integral
  * over them is exact for cubics. What the cap holds back stays together, at the last point.
  */
+import { decorrelation } from "../stepper/waits.ts"
 
 /** What one retry adds to the sum of the waits, after the next remembered wait is drawn. */
 export interface Added {
@@ -39,13 +40,13 @@ export type Draw = (masses: Float64Array, columns: number, rows: number) => numb
 
 export const draw = (points: Float64Array): Draw => {
   const last = points.length - 1
-  const three = Math.log(3) * last / Math.log(points[last]! / points[0]!)
+  const longer = Math.log(decorrelation) * last / Math.log(points[last]! / points[0]!)
   // A draw ends so many points above the one that it starts from, and a part of the way to the next.
-  const reach = Math.floor(three)
-  const past = beyond(three - reach)
+  const reach = Math.floor(longer)
+  const past = beyond(longer - reach)
   const tail = [ends[2]! + past[0], ends[1]! + past[1], ends[0]! + past[2], past[3]] as const
   // From here on, draws come to the last point.
-  const full = Math.max(0, Math.ceil(last - three))
+  const full = Math.max(0, Math.ceil(last - longer))
   const to = points.map((point, i) => point * (ends[i] ?? 1))
   const upTo = new Float64Array(last + 2)
   for (let i = 0; i <= last; i++) upTo[i + 1] = upTo[i]! + to[i]!
@@ -53,7 +54,7 @@ export const draw = (points: Float64Array): Draw => {
     weights.reduce((sum, weight, k) => sum + weight * to[first + k]!, upTo[first]!)
   const whole = ended(last - 2, ends.toReversed())
   const held = points.map((point, i) =>
-    i < full ? 0 : Math.max(0, 3 * point - points[last]!) / (3 * point - points[0]!)
+    i < full ? 0 : Math.max(0, decorrelation * point - points[last]!) / (decorrelation * point - points[0]!)
   )
   const from = points.map((_, i) => i < full ? 1 / ended(i + reach - 2, tail) : (1 - held[i]!) / whole)
 

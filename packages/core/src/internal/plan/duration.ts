@@ -1,5 +1,6 @@
 import type * as Duration from "effect/Duration"
 import * as validate from "../validate.ts"
+import { longest } from "../stepper/waits.ts"
 
 const minute = 60_000
 const hour = 60 * minute
@@ -25,8 +26,7 @@ export const spell = (millis: number): string => {
 }
 
 /** What an attempt takes at most, small enough that many of them are a number still; nothing without a timeout. */
-export const timeoutOf = (attemptTimeout: number | undefined): number =>
-  Math.min(attemptTimeout ?? 0, Number.MAX_SAFE_INTEGER)
+export const timeoutOf = (attemptTimeout: number | undefined): number => Math.min(attemptTimeout ?? 0, longest)
 
 /** Milliseconds of a duration that may be left out. Throws `InvalidPolicy`. */
 export const optionalDuration = (

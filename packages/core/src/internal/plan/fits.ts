@@ -8,8 +8,10 @@ import * as validate from "../validate.ts"
 import { optionalDuration, spell, timeoutOf } from "./duration.ts"
 import { DoesNotFit, mostAttempts, PlanTooLarge, remedy, TooManyRuns } from "./errors.ts"
 import { compile, type Hints, kindsOf } from "./kinds.ts"
-import { hasTime, open, timeless } from "./relax.ts"
+import { open, timeless } from "./relax.ts"
 import { search, someWork, type Work } from "./walk.ts"
+import { longest } from "../stepper/waits.ts"
+import { hasElapsedLimit } from "../stepper/compile.ts"
 
 /** The latest start of each retry whatever fails, attempts taking no time; see {@link search}. */
 export const latestStarts = (
@@ -22,7 +24,7 @@ export const latestStarts = (
 ): ReadonlyArray<number> => {
   const rest = timeless(open(spec))
   const stepper = compile(rest)
-  if (!hasTime(rest)) return search(stepper, kindsOf(rest, hints), 1, far, timeout, work, most)
+  if (!hasElapsedLimit(rest)) return search(stepper, kindsOf(rest, hints), 1, far, timeout, work, most)
   const kinds = kindsOf(rest, [undefined])
   const earliest = search(stepper, kinds, 0, far, 0, work, most)
   const followed = hints.map((hint) => hint === undefined || hint > (stepper.hintLimit ?? -1) ? 0 : hint)
@@ -75,7 +77,7 @@ const largestCap = (spec: Spec.Spec, terms: Terms, work: Work): number | undefin
   const keeps = (max: number) => judge({ _tag: "Capped", self: spec, max }, terms, work, false) === undefined
   if (!Spec.hasEnd(spec) || !keeps(1)) return undefined
   let low = 1
-  let high = Math.min(Math.ceil(Spec.largestDelay(spec)), Number.MAX_SAFE_INTEGER)
+  let high = Math.min(Math.ceil(Spec.largestDelay(spec)), longest)
   while (high - low > 1) {
     const middle = low + Math.floor((high - low) / 2)
     if (keeps(middle)) low = middle

@@ -6,6 +6,7 @@ import { find, type Retry } from "./retries.ts"
 import * as series from "./series.ts"
 import type { Kind } from "./walk.ts"
 import * as wave from "./waves.ts"
+import { decorrelation } from "../stepper/waits.ts"
 
 /** What is known of the waits when chance alone decides on them. */
 export interface Law {
@@ -100,7 +101,7 @@ export const law = (stepper: Stepper, kind: Kind, most: number): Law | undefined
   const zeros = Array.from({ length: mostDraws }, () => 0)
   const base = first!.ask(zeros).after.slots[place]!
   const cap = first!.ask(zeros.map(() => 1), Number.MAX_VALUE).after.slots[place]!
-  const top = Math.min(cap, base * 3 ** chained.length)
+  const top = Math.min(cap, base * decorrelation ** chained.length)
   const finest = Math.min(0.015 * chained.length, chained.length < few ? 0.12 : chained.length < 100 ? 0.14 : 0.18)
   const points = chain.geometric(base, top, 1 + Math.max(12, Math.ceil(Math.log(top / base) / finest)))
   const draw = chain.draw(points)

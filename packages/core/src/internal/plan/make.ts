@@ -9,9 +9,10 @@ import { optionalDuration, timeoutOf } from "./duration.ts"
 import { mostAttempts, PlanTooLarge } from "./errors.ts"
 import { affordable, latestStarts } from "./fits.ts"
 import { law } from "./law.ts"
-import { hasTime, timeless } from "./relax.ts"
+import { timeless } from "./relax.ts"
 import { simulate } from "./simulation.ts"
 import { type Kind, last, type Path, someWork, walk } from "./walk.ts"
+import { hasElapsedLimit } from "../stepper/compile.ts"
 
 /** The retries of a plan without an end. */
 const shown = 10
@@ -70,7 +71,7 @@ export const make = (policy: policies.Any, options: Plan.Options): Plan.Plan => 
   const timing = { limit: Spec.elapsedLimit(spec), timeout: timeoutOf(attemptTimeout) }
   const worstCase = (lastStart: number) => attemptTimeout === undefined ? undefined : lastStart + timing.timeout
   // Where an elapsed limit chooses between policies, a run that waits longer may get further.
-  const choosing = hasTime(timeless(spec))
+  const choosing = hasElapsedLimit(timeless(spec))
   const latestOf = (most: number) =>
     choosing
       ? affordable(() => latestStarts(spec, [hint], timing.limit, timing.timeout, someWork(), most), () => {

@@ -1,4 +1,4 @@
-import * as Spec from "../../Spec.ts"
+import type * as Spec from "../../Spec.ts"
 
 /** The spec with other specs directly inside it. */
 const withChildren = (spec: Spec.Spec, change: (child: Spec.Spec) => Spec.Spec): Spec.Spec => {
@@ -29,9 +29,6 @@ const passesStops = (spec: Spec.Spec): boolean => "self" in spec || spec._tag ==
  */
 export const timeless = (spec: Spec.Spec): Spec.Spec =>
   spec._tag === "Within" ? timeless(spec.self) : passesStops(spec) ? withChildren(spec, timeless) : spec
-
-/** Whether an elapsed limit is left. */
-export const hasTime = (spec: Spec.Spec): boolean => spec._tag === "Within" || Spec.children(spec).some(hasTime)
 
 /**
  * The spec with every question about the error open: what would end the whole run is answered with yes and gone, and

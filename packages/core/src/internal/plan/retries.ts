@@ -1,6 +1,8 @@
 import type { State, Stepper } from "../../Stepper.ts"
 import { mostDraws, type Step } from "./mixture.ts"
 import { clone, decide, type Kind, supremum } from "./walk.ts"
+import { decorrelation } from "../stepper/waits.ts"
+import { largestDraw } from "../stepper/node.ts"
 
 /** One failure, with draws of its own choice: what comes of it. */
 interface Answer {
@@ -46,14 +48,14 @@ export const find = (stepper: Stepper, kind: Kind, retries: number): Found | und
     let drawn = 0
     const step = (hintDraw: number, draws: (index: number) => number, point?: number) => {
       const after = clone(before)
-      // A draw of the largest number leads from a third of a wait to that wait.
-      if (point !== undefined && place !== undefined) after.slots[place] = point / 3
+      // A draw of the largest number leads from that part of a wait to the wait.
+      if (point !== undefined && place !== undefined) after.slots[place] = point / decorrelation
       drawn = 0
       let first = true
       const nextDoubleUnsafe = () => {
         const isHint = first && (after.hint ?? 0) > 0
         first = false
-        return Math.min(isHint ? hintDraw : draws(drawn++), 1 - 2 ** -53)
+        return Math.min(isHint ? hintDraw : draws(drawn++), largestDraw)
       }
       return { decision: decide(stepper, after, attempt, since, kind, { nextDoubleUnsafe }), after }
     }

@@ -1,5 +1,6 @@
 import type { Decision, Source, State, Stepper } from "../../Stepper.ts"
 import { mostAttempts, TooManyRuns } from "./errors.ts"
+import { largestDraw } from "../stepper/node.ts"
 
 /** One kind of failure: what the stepper is told at every attempt that fails by it. */
 export interface Kind {
@@ -34,7 +35,7 @@ export const decide = (
 ): Decision => stepper.step(state, { attempt, elapsed, now: 0, timedOut: kind.timedOut }, kind.input, random)
 
 /** A source of one number; 1 stands for the largest that there is. */
-const always = (draw: number): Source => ({ nextDoubleUnsafe: () => Math.min(draw, 1 - 2 ** -53) })
+const always = (draw: number): Source => ({ nextDoubleUnsafe: () => Math.min(draw, largestDraw) })
 
 /** What waits come close to as their draw comes close to 1, from the wait at the largest draw. */
 export const supremum = (wait: number): number => Math.max(wait, Number(wait.toPrecision(13)))

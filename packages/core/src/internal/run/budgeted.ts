@@ -1,5 +1,6 @@
 /** A run and its budget: from the client's own one, the switch's, or both. */
 import * as Effect from "effect/Effect"
+import { isToCome } from "../budget/answer.ts"
 import type { Meter, Withdrawal } from "../budget/meter.ts"
 import type { Setting } from "../control.ts"
 import { isRefused } from "../transience/effectError.ts"
@@ -33,18 +34,12 @@ export const failed = (run: Run, error: unknown): void => {
   if (failure !== undefined && !isRefused(error)) failure(monotonic(run))
 }
 
-const take = (run: Run, payer: Meter, withdrawal: Withdrawal | undefined): boolean => {
+const take = (run: Run, by: Meter, withdrawal: Withdrawal | undefined): boolean => {
   if (withdrawal === undefined) return false
-  run.payer = payer
-  run.withdrawal = withdrawal
-  run.started = false
+  run.paid = { by, withdrawal, started: false }
   run.taken++
   return true
 }
-
-type Answer = ReturnType<Meter["withdraw"]>
-
-const isAnswerToCome = (answer: Answer): answer is Effect.Effect<Withdrawal | undefined> => Effect.isEffect(answer)
 
 /** `next` is told whether the retry is paid for; `"late"` when the answer was waited for. */
 export const withdraw = (
@@ -53,17 +48,14 @@ export const withdraw = (
   error: unknown,
   next: (yes: boolean | "late") => AnyEffect
 ): AnyEffect => {
-  if (isRefused(error)) {
-    run.withdrawal = undefined
-    return next(true)
-  }
+  if (isRefused(error)) return next(true)
   // What the caller does with an event takes time.
   tick(run)
   const now = monotonic(run)
   if (run.taken === 0) run.ceiling = payer.ceiling(now)
   if (run.taken >= run.ceiling) return next(false)
   const answer = payer.withdraw(now, { error, timedOut: run.timedOut })
-  if (!isAnswerToCome(answer)) return next(take(run, payer, answer))
+  if (!isToCome(answer)) return next(take(run, payer, answer))
   return Effect.flatMap(
     // What was taken is known before anything can interrupt the run.
     Effect.uninterruptible(Effect.map(answer, (withdrawal) => take(run, payer, withdrawal))),
@@ -73,35 +65,34 @@ export const withdraw = (
 
 /** How many milliseconds a retry has to wait yet before it may start; at 0 it has started. */
 export const start = (run: Run): number => {
-  const { payer, withdrawal } = run
-  if (payer === undefined || withdrawal === undefined || run.started) return 0
-  const more = payer.start(monotonic(run), withdrawal)
+  const { paid } = run
+  if (paid === undefined || paid.started) return 0
+  const more = paid.by.start(monotonic(run), paid.withdrawal)
   if (more === 0) {
-    run.started = true
-    run.spent = withdrawal
-    run.spentBy = payer
+    paid.started = true
+    run.spent = paid
   }
   // Clocks count whole milliseconds: one that came back a fraction too early would be sent away for ever.
   return Math.ceil(more)
 }
 
 /** For how many milliseconds the retry waits because what is called has asked for it. */
-export const heldFor = (run: Run): number => run.payer?.heldFor?.(monotonic(run)) ?? 0
+export const heldFor = (run: Run): number => run.paid?.by.heldFor?.(monotonic(run)) ?? 0
 
 /** The outcome of a retry that had started is known. */
 export const settle = (run: Run): void => {
-  const { payer, started, withdrawal } = run
-  if (withdrawal === undefined || !started) return
-  payer?.settle?.(withdrawal)
-  run.withdrawal = undefined
+  const { paid } = run
+  if (paid === undefined || !paid.started) return
+  paid.by.settle?.(paid.withdrawal)
+  run.paid = undefined
 }
 
 /** Gives back what was withdrawn for a retry that has not started. */
 export const release = (run: Run): void => {
-  const { payer, started, withdrawal } = run
-  if (payer === undefined || withdrawal === undefined || started) return
+  const { paid } = run
+  if (paid === undefined || paid.started) return
   tick(run)
-  payer.refund(monotonic(run), withdrawal)
-  run.withdrawal = undefined
+  paid.by.refund(monotonic(run), paid.withdrawal)
+  run.paid = undefined
   run.taken--
 }

@@ -3,6 +3,7 @@ import * as Duration from "effect/Duration"
 import * as RetryExhausted from "../../RetryExhausted.ts"
 import { format } from "../notation/format.ts"
 import { type Entry, lastErrorOf, type Run } from "./state.ts"
+import { longest } from "../stepper/waits.ts"
 
 const published = ({ delay, elapsed, ...entry }: Entry): RetryExhausted.Failed => ({
   ...entry,
@@ -14,7 +15,7 @@ const reasonOf = (tag: RetryExhausted.ReasonTag, run: Run): RetryExhausted.Reaso
   tag === "RetryAfterTooLong"
     ? {
       _tag: tag,
-      hint: Duration.millis(Math.min(run.state.hint ?? 0, Number.MAX_SAFE_INTEGER)),
+      hint: Duration.millis(Math.min(run.state.hint ?? 0, longest)),
       max: Duration.millis(run.allowed ?? run.found.settings.stepper.hintLimit ?? 0)
     }
     : { _tag: tag }

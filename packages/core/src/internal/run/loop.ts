@@ -17,7 +17,7 @@ import * as budgeted from "./budgeted.ts"
 import { called } from "./called.ts"
 import { exhausted } from "./giveUp.ts"
 import type { AnyEffect } from "./settings.ts"
-import { type Found, lastErrorOf, monotonic, remember, type Run, start, tick } from "./state.ts"
+import { firstOf, type Found, lastErrorOf, monotonic, remember, type Run, start, tick } from "./state.ts"
 import * as watch from "./watch.ts"
 
 /** The first failure of a cause without defect and interruption, or `undefined`. */
@@ -267,14 +267,14 @@ const ended = (found: Found, run: Run | undefined) => (exit: Exit.Exit<unknown, 
   if (run !== undefined) budgeted.settle(run)
   if (exit._tag === "Failure") {
     if (watching === undefined || run !== undefined || !Cause.hasInterruptsOnly(exit.cause)) return undefined
-    const at = start(found, exit.cause)
+    const at = firstOf(found)
     tick(at)
     return watch.tellOf(at, { _tag: "Interrupted" }, true)
   }
   if (meter?.success === undefined && watching === undefined) return undefined
-  const at = run ?? start(found, Cause.empty)
+  const at = run ?? firstOf(found)
   tick(at)
-  if (!counted) (at.spentBy ?? meter)?.success?.(monotonic(at), at.spent)
+  if (!counted) (at.spent?.by ?? meter)?.success?.(monotonic(at), at.spent?.withdrawal)
   return watch.tellOf(at, { _tag: "Succeeded" }, run === undefined)
 }
 
@@ -295,7 +295,7 @@ const attempt = (
   const watched = (meter?.success !== undefined && !counted) || settings.onEvent !== undefined ||
     (run === undefined
       ? watching !== undefined && watch.wantsFirst(watching.observers)
-      : run.withdrawal !== undefined || run.spent !== undefined || watching !== undefined)
+      : run.paid !== undefined || run.spent !== undefined || watching !== undefined)
   const entered = meter?.enter !== undefined
   if (!watched && !entered) return self
   return Effect.onExitPrimitive(

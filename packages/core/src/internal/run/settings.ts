@@ -27,7 +27,7 @@ export interface Settings {
   readonly when: ((error: never) => Effect.Effect<boolean, never, unknown>) | undefined
   readonly onRetry: ((event: Granted<never>) => Effect.Effect<void, never, unknown>) | undefined
   readonly onEvent: ((event: RetryEvent) => Effect.Effect<void, never, unknown>) | undefined
-  /** The most executions of the policy; read when a run stands inside another. */
+  /** The most executions of the policy, as those inside are told. */
   readonly most: number
   /** Each run has an idempotency key of its own. */
   readonly keyed: boolean

@@ -3,7 +3,7 @@ import type * as Fiber from "effect/Fiber"
 import * as RetryExhausted from "../../RetryExhausted.ts"
 import type * as Stepper from "../../Stepper.ts"
 import type { Meter, Withdrawal } from "../budget/meter.ts"
-import { millisSince } from "../time.ts"
+import { millisOf, millisSince } from "../time.ts"
 import type { Owner } from "./attempt.ts"
 import type { AnyEffect, Settings } from "./settings.ts"
 import type { Site } from "./site.ts"
@@ -30,6 +30,24 @@ export interface Found {
   readonly watch: Watch | undefined
 }
 
+/** A withdrawal, and where it was made: a switch may have changed since. */
+interface Paid {
+  readonly by: Meter
+  readonly withdrawal: Withdrawal
+  /** Its retry has started. */
+  started: boolean
+}
+
+/** A run as those see it who are told of it. */
+export interface Seen extends Pick<Stepper.Failure, "attempt" | "elapsed"> {
+  readonly found: Found
+  elapsed: number
+  readonly spent: Paid | undefined
+}
+
+/** A run that ends with its first attempt. */
+export const firstOf = (found: Found): Seen => ({ found, attempt: 1, elapsed: 0, spent: undefined })
+
 /** A run after its first failure; the success path makes none. It is the `Failure` that the stepper reads. */
 export interface Run extends Stepper.Failure {
   readonly found: Found
@@ -43,16 +61,12 @@ export interface Run extends Stepper.Failure {
   lastCause: Cause.Cause<unknown>
   /** The last failures, the newest last; `undefined` before the first is remembered, as an empty list is not small. */
   history: Array<Entry> | undefined
-  /** What the retry that comes, or the last one that started, took from the budget. */
-  withdrawal: Withdrawal | undefined
-  /** Where the withdrawal was made, as a switch may have changed since. */
-  payer: Meter | undefined
+  /** What pays for the retry that comes, or is under way. */
+  paid: Paid | undefined
+  /** What paid for the last retry that started: a success gives it back where a budget does so. */
+  spent: Paid | undefined
   /** The budget of the switch that was asked; one that is there since has not been. */
   switched: Meter | undefined
-  started: boolean
-  /** The last withdrawal whose retry has started, and who was paid: a success gives it back where a budget does so. */
-  spent: Withdrawal | undefined
-  spentBy: Meter | undefined
   taken: number
   /** The longest wait that the run's own time leaves, where a hint of another run was too long for it. */
   allowed: number | undefined
@@ -72,12 +86,9 @@ export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
   waited: 0,
   lastCause,
   history: undefined,
-  withdrawal: undefined,
-  payer: undefined,
-  switched: undefined,
-  started: false,
+  paid: undefined,
   spent: undefined,
-  spentBy: undefined,
+  switched: undefined,
   taken: 0,
   allowed: undefined,
   told: false,
@@ -85,10 +96,10 @@ export const start = (found: Found, lastCause: Cause.Cause<unknown>): Run => ({
 })
 
 /** Looks at the clock: milliseconds since the start of attempt 1. */
-export const tick = (run: Run): number => run.elapsed = millisSince(run.found.site.clock, run.found.startedAt)
+export const tick = (run: Seen): number => run.elapsed = millisSince(run.found.site.clock, run.found.startedAt)
 
 /** Milliseconds on the monotonic clock, as budgets count them, of a run whose clock has been looked at. */
-export const monotonic = (run: Run): number => Number(run.found.startedAt) / 1e6 + run.elapsed
+export const monotonic = (run: Seen): number => millisOf(run.found.startedAt) + run.elapsed
 
 export const remember = (run: Run, error: unknown, delay: number | undefined): void => {
   const entry = { attempt: run.attempt, error, elapsed: run.elapsed, delay }

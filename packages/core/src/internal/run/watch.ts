@@ -7,7 +7,7 @@ import { oneLine } from "../oneLine.ts"
 import type { Observer } from "../observe/observer.ts"
 import { called } from "./called.ts"
 import type { Settings } from "./settings.ts"
-import type { Run } from "./state.ts"
+import type { Seen } from "./state.ts"
 
 export interface Watch {
   readonly observers: ReadonlyArray<Observer>
@@ -47,7 +47,7 @@ type Without<Event> = Event extends unknown ? Omit<Event, keyof Base> : never
 export type Particulars = Without<RetryEvent>
 
 /** Tells of a run as it stands, where somebody watches it. */
-export const tellOf = ({ attempt, elapsed, found }: Run, event: Particulars, first?: boolean): Told =>
+export const tellOf = ({ attempt, elapsed, found }: Seen, event: Particulars, first?: boolean): Told =>
   found.watch === undefined ? undefined : tell(
     found.watch,
     found.fiber,

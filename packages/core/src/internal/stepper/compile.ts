@@ -83,7 +83,8 @@ const node = (context: Context, spec: Spec.Spec, cap: number): Node => {
   }
 }
 
-const hasElapsedLimit = (spec: Spec.Spec): boolean =>
+/** Whether time can end a run of the spec. */
+export const hasElapsedLimit = (spec: Spec.Spec): boolean =>
   spec._tag === "Within" || Spec.children(spec).some(hasElapsedLimit)
 
 /**

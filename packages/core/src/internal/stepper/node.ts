@@ -33,7 +33,8 @@ export const rejected = -8
 /** A counter in the state of a run, by its index. */
 export const slot = (context: Context, initial: number): number => context.initial.push(initial) - 1
 
-const largestDraw = 1 - 2 ** -53
+/** The largest number below 1. */
+export const largestDraw: number = 1 - 2 ** -53
 
 /** A number in `[0, 1)`. From a source that is broken it is the largest, because a long wait is the safer mistake. */
 export const draw = (random: Source): number => {

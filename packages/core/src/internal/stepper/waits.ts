@@ -37,12 +37,15 @@ export const polynomial = (context: Context, spec: Spec.Polynomial, cap: number)
   })
 }
 
+/** How much longer than the one before it a decorrelated wait may be. */
+export const decorrelation = 3
+
 export const decorrelated = (context: Context, spec: Spec.Decorrelated, outerCap: number): Node => {
   const cap = clamp(spec.cap, outerCap)
   const base = clamp(spec.base, cap)
   const previous = slot(context, base)
   return waits((state, _, __, random) => {
-    const high = 3 * state.slots[previous]!
+    const high = decorrelation * state.slots[previous]!
     return state.slots[previous] = clamp(base + (high - base) * draw(random), cap)
   })
 }

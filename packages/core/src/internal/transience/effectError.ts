@@ -58,6 +58,7 @@ const outcomeOf = (error: object, tag: unknown, retryable: boolean): Outcome => 
 export const isRefused = (error: unknown): boolean =>
   isObject(error) && (refused(error) || refused(get(error, "reason")))
 
+// Without the table of codes: it weighs more than a program that reads no code has left for it.
 const refused = (error: unknown): boolean => {
   if (!isObject(error)) return false
   switch (get(error, "_tag")) {

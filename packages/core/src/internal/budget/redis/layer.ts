@@ -10,7 +10,7 @@ import { log } from "../../observe/log.ts"
 import { redisFallback } from "../../observe/metricNames.ts"
 import * as names from "../../observe/names.ts"
 import { series } from "../../observe/series.ts"
-import * as monotonic from "../monotonic.ts"
+import * as time from "../../time.ts"
 import * as resolve from "../resolve.ts"
 import * as ledgerOf from "./ledger.ts"
 import * as linkOf from "./link.ts"
@@ -49,7 +49,7 @@ export const make = (settings: Settings): Layer.Layer<never, never, Redis.Redis>
       // Slices of other lengths would not fit together.
       const key = `reprise:budget:{${name}:${window}}`
       const fallbacks = series(redisFallback(name), context)
-      const ledger = ledgerOf.make(window, monotonic.now(clock))
+      const ledger = ledgerOf.make(window, time.now(clock))
       const does = whileAway === "share" ? "lives on its share" : "makes no retries"
       const evaluate = redis.eval(script.make())
       const link = linkOf.make(

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { RedisError } from "effect/persistence/Redis"
-import * as monotonic from "../monotonic.ts"
+import * as time from "../../time.ts"
 import { type Command, make as makeCommands } from "./commands.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Settings } from "./options.ts"
@@ -51,7 +51,7 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
   const { flush, minPerSecond, ratio, timeout, window } = settings
   const commands = makeCommands(ledger)
   const runFork = Effect.runForkWith(context)
-  const now = (): number => monotonic.now(clock)
+  const now = (): number => time.now(clock)
   const head = [...keys, window / 10, Math.round(ratio * unit), minPerSecond * unit / 1000, id]
 
   let state: "joined" | "away" | "left" = "away"
