@@ -1,18 +1,18 @@
 // Effect's own circuit breaker under a run. An open circuit is a hint: the run comes back when the circuit lets somebody
 // through again. What it refused reached nobody, so it takes an attempt, and nothing from the budget.
 import { describe, expect, it } from "@effect/vitest"
-import { Deadline, Policy, Retry, RetryBudget, RetryEvents, RetryExhausted, Transience } from "@reprise/core"
+import { Deadline, Policy, Retry, RetryBudget, RetryEvents, Transience } from "@reprise/core"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as CircuitBreaker from "effect/persistence/CircuitBreaker"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
+import { exhaustion } from "./exits.ts"
 import { draws, seeded } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
@@ -36,12 +36,6 @@ const opened = Effect.gen(function* () {
 
 const second = Policy.constant("1 second")
 const patient = second.pipe(Policy.honoringRetryAfter(), Policy.attempts(4))
-
-const exhaustion = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  if (!RetryExhausted.is(error)) throw error
-  return error
-}
 
 const tokens = (capacity = 5) => RetryBudget.quota({ capacity, retryCost: 1, timeoutCost: 1, perOperation: 1 })
 
@@ -71,10 +65,6 @@ const waitsOf = <A, E>(
 
 const circuits = <E>(test: Effect.Effect<void, E, Scope.Scope | CircuitBreaker.CircuitBreakerStore>) =>
   test.pipe(Effect.scoped, Effect.provide(CircuitBreaker.layerStoreMemory()))
-
-/** For what should hold and does not yet: `it.effect` would log why. */
-const inVirtualTime = <E>(test: Effect.Effect<void, E>): Promise<void> =>
-  Effect.runPromise(Effect.provide(test, TestClock.layer()))
 
 describe("what a circuit refused", () => {
   it("is worth a retry, was not done, and says when to come back", () => {
@@ -204,33 +194,33 @@ describe("what a circuit refused, and budgets", () => {
 
   for (const [name, make] of Object.entries(budgets)) {
     for (const refusal of [open, halfOpen]) {
-      it(`takes nothing from RetryBudget.${name}: ${refusal.reason._tag}`, () =>
-        inVirtualTime(Effect.gen(function* () {
+      it.effect(`takes nothing from RetryBudget.${name}: ${refusal.reason._tag}`, () =>
+        Effect.gen(function* () {
           const [before, after] = yield* beforeAndAfter(make(), refusal)
           expect(after).toBe(before)
-        })))
+        }))
     }
   }
 
-  it("comes back where the budget is empty", () =>
-    inVirtualTime(circuits(Effect.gen(function* () {
+  it.effect("comes back where the budget is empty", () =>
+    circuits(Effect.gen(function* () {
       const breaker = yield* opened
       const budget = RetryBudget.make({ initial: 0, ratio: 0, minPerSecond: 0 })
       const { exit } = yield* waitsOf(breaker.execute(Effect.succeed("charged"), { key }), { budget })
       expect(exit).toEqual(Exit.succeed("charged"))
-    }))))
+    })))
 
-  it(
+  it.effect(
     "denies nobody: a thousand runs that wait for one circuit leave the budget to others",
     () =>
-      inVirtualTime(circuits(Effect.gen(function* () {
+      circuits(Effect.gen(function* () {
         const breaker = yield* opened
         const budget = tokens(500)
         const { exits, events } = yield* crowd(breaker.execute(Effect.void, { key }), budget)
         expect(events).not.toContain("BudgetDenied")
         expect(exits.every(Exit.isSuccess)).toBe(true)
         expect(yield* RetryBudget.balance(budget)).toBe(500)
-      })))
+      }))
   )
 
   const crowd = <E>(call: Effect.Effect<void, E>, budget: RetryBudget.RetryBudget) =>

@@ -1,25 +1,19 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deadline, InvalidPolicy, Policy, Retry, RetryExhausted } from "@reprise/core"
+import { Deadline, InvalidPolicy, Policy, Retry } from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
+import { exhaustion } from "./exits.ts"
 import { recordWith } from "./Recording.ts"
 import * as VirtualClock from "./VirtualClock.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
 
 const second = Policy.constant("1 second")
-
-const exhaustion = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  if (!RetryExhausted.is(error)) throw error
-  return error
-}
 
 const left = Effect.map(Deadline.remaining, (_) => Option.getOrNull(Option.map(_, Duration.toMillis)))
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { IdempotencyKey } from "@reprise/core"
+import { IdempotencyKey, Transience } from "@reprise/core"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -50,6 +50,11 @@ describe("InvalidIdempotencyKey", () => {
       expect(text).not.toContain("4711")
     }
     expect(IdempotencyKey.isIdempotencyKey(value)).toBe(false)
+  })
+
+  it("is terminal, and nothing was done under it", () => {
+    const verdict = Transience.classify(new IdempotencyKey.InvalidIdempotencyKey("be a text"))
+    expect(verdict).toMatchObject({ transience: "terminal", applied: "no", reader: "self" })
   })
 
   it.each(bad)("fromString fails with it: %s", (_, value, rule) => {

@@ -1,16 +1,15 @@
 // Effect's own rate limiter under a run. `RateLimitExceeded.retryAfter` is a hint, and what the limiter refused reached
 // nobody, so it takes an attempt, and nothing from the budget.
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryBudget, RetryExhausted, Transience } from "@reprise/core"
+import { Policy, Retry, RetryBudget, Transience } from "@reprise/core"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import * as RateLimiter from "effect/persistence/RateLimiter"
 import * as Random from "effect/Random"
 import { TestClock } from "effect/testing"
+import { exhaustion } from "./exits.ts"
 import { draws, seeded } from "./Recording.ts"
 
 const exceeded = new RateLimiter.RateLimiterError({
@@ -24,12 +23,6 @@ const exceeded = new RateLimiter.RateLimiterError({
 
 const patient = Policy.constant("1 second").pipe(Policy.honoringRetryAfter(), Policy.attempts(4))
 
-const exhaustion = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  if (!RetryExhausted.is(error)) throw error
-  return error
-}
-
 /** A limiter of one call in ten seconds. */
 const limiting = Effect.map(
   RateLimiter.make,
@@ -38,10 +31,6 @@ const limiting = Effect.map(
 
 const limits = <A, E>(test: Effect.Effect<A, E, RateLimiter.RateLimiterStore>) =>
   Effect.provide(test, RateLimiter.layerStoreMemory)
-
-/** For what should hold and does not yet: `it.effect` would log why. */
-const inVirtualTime = <E>(test: Effect.Effect<void, E>): Promise<void> =>
-  Effect.runPromise(Effect.provide(test, TestClock.layer()))
 
 describe("what a rate limiter refused", () => {
   it("is worth a retry, was not done, and says when to come back", () => {
@@ -129,8 +118,8 @@ describe("what a rate limiter refused, and budgets", () => {
   }
 
   for (const [name, make] of Object.entries(budgets)) {
-    it(`takes nothing from RetryBudget.${name}`, () =>
-      inVirtualTime(Effect.gen(function* () {
+    it.effect(`takes nothing from RetryBudget.${name}`, () =>
+      Effect.gen(function* () {
         const budget = make()
         const before = yield* RetryBudget.balance(budget)
         const run = Retry.run(Effect.fail(exceeded), Policy.constant("1 milli").pipe(Policy.attempts(2)), { budget })
@@ -138,6 +127,6 @@ describe("what a rate limiter refused, and budgets", () => {
         yield* TestClock.adjust("1 second")
         yield* Fiber.join(fiber)
         expect(yield* RetryBudget.balance(budget)).toBe(before)
-      })))
+      }))
   }
 })

@@ -1,14 +1,16 @@
 // Runs and budgets together: what a run asks of its budget, and when. What budgets answer is in test/core/budget.
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryBudget, RetryExhausted, RetryLayers } from "@reprise/core"
+import { Policy, Retry, RetryBudget, RetryLayers } from "@reprise/core"
+import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
-import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import { TestClock } from "effect/testing"
-import { recordWith } from "./Recording.ts"
+import { reasonOf } from "./exits.ts"
+import { recordWith, seeded } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
 
@@ -18,12 +20,6 @@ const ten = Policy.constant("1 second").pipe(Policy.attempts(10))
 /** So many retries, and no more. */
 const bucket = (retries: number, options?: Partial<RetryBudget.QuotaOptions>) =>
   RetryBudget.quota({ capacity: retries, retryCost: 1, timeoutCost: 1, perOperation: 1, ...options })
-
-const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  if (!RetryExhausted.is(error)) throw error
-  return error.reason._tag
-}
 
 const balanceOf = (budget: RetryBudget.RetryBudget) => Effect.runSync(RetryBudget.balance(budget))
 
@@ -245,6 +241,24 @@ describe("bounds", () => {
       expect(fibers.filter((fiber) => fiber.pollUnsafe() !== undefined)).toHaveLength(2)
       yield* TestClock.adjust("1 minute")
     }))
+})
+
+describe("many calls that fail at once, with no requests after them", () => {
+  it.effect("are retried at the pace that the documentation of `make` has", () =>
+    Effect.gen(function* () {
+      const budget = RetryBudget.make()
+      const retries: Array<number> = []
+      const call = Effect.gen(function* () {
+        if ((yield* Retry.Attempt).number > 1) retries.push((yield* Clock.currentTimeMillis) / 1000)
+        return yield* busy
+      })
+      const run = Retry.run(call, Policy.attempts(Policy.constant("2 seconds"), 2), { budget })
+      for (let calls = 0; calls < 700; calls++) yield* Effect.forkChild(Effect.exit(run))
+      for (let second = 0; second < 120; second++) yield* TestClock.adjust("1 second")
+      expect(retries).toHaveLength(70)
+      // The first, the last of the half and the last of all, in whole seconds that they are within.
+      expect([retries[0]!, retries[34]!, retries[69]!].map(Math.ceil)).toEqual([2, 41, 84])
+    }).pipe(Effect.provideService(Random.Random, seeded(1))))
 })
 
 describe("one call through several runs", () => {

@@ -1,14 +1,13 @@
 // R2: after the wait the elapsed limit, the deadline and the switch are asked once more, and then the pace of the
 // budget, so that a process that was frozen makes no late attempt. A real process is frozen in test/process.
 import { describe, expect, it } from "@effect/vitest"
-import { Deadline, Policy, Retry, RetryBudget, RetryControl, RetryEvents, RetryExhausted } from "@reprise/core"
+import { Deadline, Policy, Retry, RetryBudget, RetryControl, RetryEvents } from "@reprise/core"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Logger from "effect/Logger"
-import * as Option from "effect/Option"
+import { exhaustion } from "./exits.ts"
 import { recordWith } from "./Recording.ts"
 import * as VirtualClock from "./VirtualClock.ts"
 
@@ -16,12 +15,6 @@ class Busy extends Data.TaggedError("Busy")<{ readonly retryAfter?: string }> {}
 
 const busy = Effect.fail(new Busy({}))
 const second = Policy.constant("1 second")
-
-const exhaustion = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  if (!RetryExhausted.is(error)) throw error
-  return error
-}
 
 /** A clock under which every wait lasts 30 seconds longer than it was asked to. */
 const frozen = () => VirtualClock.frozenFor(30_000)

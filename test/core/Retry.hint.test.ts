@@ -1,11 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryExhausted } from "@reprise/core"
-import * as Cause from "effect/Cause"
+import { Policy, Retry } from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
+import { exhaustion } from "./exits.ts"
 import { draws, record, recordWith } from "./Recording.ts"
 import * as VirtualClock from "./VirtualClock.ts"
 
@@ -14,12 +12,6 @@ class Busy extends Data.TaggedError("Busy")<{ readonly retryAfter?: unknown }> {
 const now = 1_800_000_000_000
 const second = Policy.constant("1 second")
 const honoring = second.pipe(Policy.honoringRetryAfter(), Policy.attempts(2))
-
-const exhausted = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-  if (RetryExhausted.is(error)) return error
-  throw new Error(`Not exhausted: ${String(exit)}`)
-}
 
 const hinted = (retryAfter: unknown, policy: Policy.Unrestricted = honoring, draw = 0) => {
   const clock = VirtualClock.instant()
@@ -94,7 +86,7 @@ describe("R7: a hint that cannot be kept gives up at once", () => {
     ["beyond all dates", Infinity, Number.MAX_SAFE_INTEGER, undefined]
   ])("%s", (_, retryAfter, hint, retryAt) => {
     const { attempts, exit } = hinted(retryAfter)
-    const error = exhausted(exit)
+    const error = exhaustion(exit)
     expect(attempts).toBe(1)
     expect(error.reason).toEqual({
       _tag: "RetryAfterTooLong",
@@ -110,22 +102,22 @@ describe("R7: a hint that cannot be kept gives up at once", () => {
       Policy.honoringRetryAfter({ max: "20 seconds" }),
       Policy.attempts(2)
     )
-    expect(exhausted(hinted(15_000, policy).exit).reason._tag).toBe("RetryAfterTooLong")
+    expect(exhaustion(hinted(15_000, policy).exit).reason._tag).toBe("RetryAfterTooLong")
   })
 
   it("past the elapsed limit, and it carries retryAt", () => {
     const policy = second.pipe(Policy.honoringRetryAfter(), Policy.within("30 seconds"))
     const { attempts, exit } = hinted(29_500, policy)
     expect(attempts).toBe(1)
-    expect(exhausted(exit).reason._tag).toBe("Elapsed")
-    expect(exhausted(exit).retryAt?.epochMilliseconds).toBe(now + 29_500)
+    expect(exhaustion(exit).reason._tag).toBe("Elapsed")
+    expect(exhaustion(exit).retryAt?.epochMilliseconds).toBe(now + 29_500)
   })
 
   it("\"do not retry\" gives up, and nothing says when to come back", () => {
     const { attempts, exit } = hinted("do not retry")
     expect(attempts).toBe(1)
-    expect(exhausted(exit).reason).toEqual({ _tag: "Pushback" })
-    expect(exhausted(exit).retryAt).toBeUndefined()
+    expect(exhaustion(exit).reason).toEqual({ _tag: "Pushback" })
+    expect(exhaustion(exit).retryAt).toBeUndefined()
   })
 
   it("a hint deep in a chain of causes is found", () => {

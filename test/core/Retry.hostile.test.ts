@@ -1,25 +1,16 @@
 import { describe, expect, it, vi } from "@effect/vitest"
-import { Policy, PredicateError, RetryExhausted } from "@reprise/core"
+import { Policy, PredicateError } from "@reprise/core"
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import { inspect } from "node:util"
+import { errorOf, exhaustion } from "./exits.ts"
 import { record, recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
 
 const thrice = Policy.immediate(2)
-
-const errorOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
-  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-
-const exhausted = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = errorOf(exit)
-  if (RetryExhausted.is(error)) return error
-  throw new Error(`Not exhausted: ${inspect(exit, { depth: 5 })}`)
-}
 
 const defectOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
   Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isDieReason)?.defect : undefined
@@ -93,13 +84,13 @@ describe("an error of any kind is retried and exhausts", () => {
   it.each([...hostile, ...odd])("%s", (_, error) => {
     const { attempts, exit } = record(() => Effect.fail(error), thrice.pipe(Policy.honoringRetryAfter()))
     expect(attempts).toBe(3)
-    const failure = exhausted(exit)
+    const failure = exhaustion(exit)
     expect(Object.is(failure.lastError, error)).toBe(true)
     expect(failure.message).toMatch(/^An operation gave up after 3 attempts/)
   })
 
   it.each([...hostile, ...odd])("and can be printed: %s", (_, error) => {
-    const failure = exhausted(record(() => Effect.fail(error), thrice).exit)
+    const failure = exhaustion(record(() => Effect.fail(error), thrice).exit)
     expect(inspect(failure)).toContain("gave up after 3 attempts")
     expect(JSON.stringify(failure)).toContain("gave up after 3 attempts")
     expect(String(failure)).toContain("gave up after 3 attempts")

@@ -6,7 +6,6 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Equal from "effect/Equal"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { buildSync } from "esbuild"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -14,6 +13,7 @@ import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { errorOf, exhaustion } from "./exits.ts"
 import { record, recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
@@ -22,15 +22,6 @@ class Unavailable extends Data.TaggedError("Unavailable")<{ readonly cause?: unk
 const busy = new Busy()
 const twice = Policy.immediate(1)
 const often = Policy.immediate(4)
-
-const errorOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
-  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-
-const exhausted = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = errorOf(exit)
-  if (RetryExhausted.is(error)) return error
-  throw new Error(`Not exhausted: ${String(exit)}`)
-}
 
 describe("R8: a terminal failure leaves with its original cause", () => {
   const causes: ReadonlyArray<[what: string, cause: Cause.Cause<Busy>]> = [
@@ -93,12 +84,12 @@ describe("R8: layers do not multiply", () => {
         )
     )
     expect(attempts).toBe(2)
-    const error = exhausted(exit)
+    const error = exhaustion(exit)
     expect([error.reason._tag, error.attempts]).toEqual(["Layer", 1])
     expect(error.lastError).toBeInstanceOf(Unavailable)
   })
 
-  const inner = (): RetryExhausted.RetryExhausted => exhausted(Effect.runSyncExit(Retry.run(Effect.fail(busy), twice)))
+  const inner = (): RetryExhausted.RetryExhausted => exhaustion(Effect.runSyncExit(Retry.run(Effect.fail(busy), twice)))
   const cyclic = (): Unavailable => {
     const error: { cause?: unknown; reason?: unknown } & Unavailable = new Unavailable({ reason: inner() })
     Object.assign(error, { cause: error })
@@ -142,7 +133,7 @@ describe("R8: layers do not multiply", () => {
     ["an error with such a list", () => new Unavailable({ cause: [new Unavailable({ reason: inner() })] })]
   ])("an exhaustion in %s stops the outer run", (_, error) => {
     const { attempts, exit } = record(() => Effect.fail(error()), often)
-    expect([attempts, exhausted(exit).reason._tag]).toEqual([1, "Layer"])
+    expect([attempts, exhaustion(exit).reason._tag]).toEqual([1, "Layer"])
   })
 
   it("runs inside of Effect.validate do not multiply", () => {
@@ -156,7 +147,7 @@ describe("R8: layers do not multiply", () => {
   it("one mapped beside the first failure of its cause counts all the same", () => {
     const cause = Cause.combine(Cause.fail(busy), Cause.fail(new Unavailable({ cause: inner() })))
     const { attempts, exit } = record(() => Effect.failCause<Busy | Unavailable>(cause), often)
-    expect([attempts, exhausted(exit).reason._tag]).toEqual([1, "Layer"])
+    expect([attempts, exhaustion(exit).reason._tag]).toEqual([1, "Layer"])
   })
 
   it("a mapped error that the policy rejects is terminal, and no exhaustion", () => {
@@ -193,7 +184,7 @@ describe("R8: layers do not multiply", () => {
       return layered
     })
     expect(attempts).toBe(5)
-    expect(exhausted(exit).operation).toBe("layer 0")
+    expect(exhaustion(exit).operation).toBe("layer 0")
   })
 
   it("what is not exhausted inside is retried outside", () => {
@@ -262,7 +253,7 @@ describe("R8: two copies of the package", async () => {
         )
     )
     expect(attempts).toBe(2)
-    expect(exhausted(exit).reason._tag).toBe("Layer")
+    expect(exhaustion(exit).reason._tag).toBe("Layer")
   })
 
   it("a policy of one runs, combines and compares in the other", () => {

@@ -78,7 +78,7 @@ describe("R9: runs leave no timer, fibre, wait or slot", () => {
     )
   })
 
-  // A fault: they lose their observers in the middle of a wait, which is over for nobody.
+  // A fault that was: they lost their observers in the middle of a wait, which was over for nobody.
   it("that outlive the layer of their observers", async () => {
     const { layer, waiting } = around()
     const fiber = await Effect.runPromise(

@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import { exhaustion } from "./exits.ts"
 import { recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{ readonly attempt?: number }> {}
@@ -218,7 +219,7 @@ describe("repeatable", () => {
         operation.pipe(Retry.run(Policy.immediate(3), { repeatable: () => false }), Retry.run(Policy.immediate(3)))
     )
     expect(attempts).toBe(1)
-    const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+    const error = exhaustion(exit)
     expect(error.reason._tag).toBe("Unsafe")
     expect(error.message).toContain("not safe to repeat")
   })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryExhausted } from "@reprise/core"
+import { Policy, Retry } from "@reprise/core"
 import * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
+import { errorOf, reasonOf } from "./exits.ts"
 import { record, recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{ readonly retryAfter?: number | "do not retry" }> {}
@@ -13,14 +13,6 @@ class Declined extends Data.TaggedError("Declined")<{}> {}
 
 const busy = new Busy({})
 const second = Policy.constant("1 second")
-
-const errorOf = <A, E>(exit: Exit.Exit<A, E>): E | undefined =>
-  Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-
-const reasonOf = (exit: Exit.Exit<unknown, unknown>): string => {
-  const error = errorOf(exit)
-  return RetryExhausted.is(error) ? error.reason._tag : `not exhausted: ${String(exit)}`
-}
 
 describe("R2: what passes through", () => {
   it.each<[what: string, cause: Cause.Cause<Busy>]>([

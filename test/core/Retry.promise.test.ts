@@ -142,8 +142,28 @@ describe("Retry.promise", () => {
     expect(listeners).toBe(0)
   })
 
-  it("refuses what Retry.run refuses, and unknown options", async () => {
+  it("refuses what Retry.run refuses", async () => {
     expect(String(await rejection(Retry.promise(() => 1, Policy.constant(5))))).toContain("unlimited")
-    expect(String(await rejection(Retry.promise(() => 1, quick, { retries: 3 } as never)))).toContain("promise.retries")
+  })
+
+  it.each([
+    // There is no switch here that could know of it.
+    { origin: "https://api.example.com" },
+    { attemptSpans: true },
+    { onEvent: () => {} },
+    { retries: 3 }
+  ])("refuses an option that it does not have: %o", async (options: object) => {
+    expect(String(await rejection(Retry.promise(() => 1, quick, options)))).toContain(
+      `promise.${
+        Object.keys(options)[0]
+      } must be one of the options name, attemptTimeout, repeatable, budget, when, onRetry, signal, got`
+    )
+  })
+
+  it.each(["when", "onRetry", "repeatable"])("refuses %s where it is no function", async (key) => {
+    const options: object = { [key]: true }
+    expect(String(await rejection(Retry.promise(() => 1, quick, options)))).toContain(
+      `promise.${key} must be a function, got true`
+    )
   })
 })

@@ -9,7 +9,6 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Scheduler from "effect/Scheduler"
-import type * as Scope from "effect/Scope"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { meterOf } from "./budget/meter.ts"
@@ -19,10 +18,6 @@ class Busy extends Data.TaggedError("Busy")<{}> {}
 class Declined extends Data.TaggedError("Declined")<{}> {}
 
 const busy = Effect.fail(new Busy())
-
-/** For what should hold and does not yet: `it.effect` would log why. */
-const inVirtualTime = <E>(test: Effect.Effect<void, E, Scope.Scope>): Promise<void> =>
-  Effect.runPromise(test.pipe(Effect.scoped, Effect.provide(TestClock.layer())))
 
 /** Draws of one storm. */
 const dice = (seed: number) => {
@@ -216,21 +211,21 @@ describe("R9: a run that lets others run just when it has taken from its budget"
       return yield* RetryBudget.balance(shared)
     })
 
-  // A fault: the budget is asked before the guard that gives back is in place.
-  it("and is interrupted then gives it back", () =>
-    inVirtualTime(Effect.gen(function* () {
+  // A fault that was: the budget was asked before the guard that gives back was in place.
+  it.effect("and is interrupted then gives it back", () =>
+    Effect.gen(function* () {
       const lost: Array<number> = []
       for (let operations = 990; operations < 1030; operations++) {
         if ((yield* kept(() => quota(5), operations)) !== 5) lost.push(operations)
       }
       expect(lost).toEqual([])
-    })))
+    }))
 
-  // A fault: the retry has started for the budget, and who tells it of the end is not in place yet.
-  it(
+  // A fault that was: the retry had started for the budget, and who tells it of the end was not in place yet.
+  it.effect(
     "and wherever it is interrupted, a budget of concurrent retries has its slots back",
     () =>
-      inVirtualTime(Effect.gen(function* () {
+      Effect.gen(function* () {
         const lost: Array<string> = []
         for (let operations = 3; operations < 14; operations++) {
           for (let turns = 0; turns < 50; turns++) {
@@ -246,7 +241,7 @@ describe("R9: a run that lets others run just when it has taken from its budget"
           }
         }
         expect(lost).toEqual([])
-      }))
+      })
   )
 })
 
@@ -405,28 +400,28 @@ describe("a run that ends in what its options run has one end too", () => {
       expect(yield* endOf({ onRetry: () => Effect.never })).toEqual(["AttemptFailed", "Interrupted"])
     }))
 
-  it("interrupted in `when`", () =>
-    inVirtualTime(Effect.gen(function* () {
+  it.effect("interrupted in `when`", () =>
+    Effect.gen(function* () {
       expect(yield* endOf({ when: () => Effect.never })).toEqual(["AttemptFailed", "Interrupted"])
-    })))
+    }))
 
-  it("interrupted in `onEvent`", () =>
-    inVirtualTime(Effect.gen(function* () {
+  it.effect("interrupted in `onEvent`", () =>
+    Effect.gen(function* () {
       expect(yield* endOf({ onEvent: ({ _tag }) => _tag === "AttemptFailed" ? Effect.never : Effect.void })).toEqual([
         "AttemptFailed",
         "Interrupted"
       ])
-    })))
+    }))
 
   for (const option of ["when", "onRetry"] as const) {
-    it(`a defect of \`${option}\``, () =>
-      inVirtualTime(Effect.gen(function* () {
+    it.effect(`a defect of \`${option}\``, () =>
+      Effect.gen(function* () {
         expect(yield* endOf({ [option]: () => Effect.die("broken") })).toEqual(["AttemptFailed", "Terminal"])
-      })))
+      }))
   }
 
-  it("a defect of a predicate", () =>
-    inVirtualTime(Effect.gen(function* () {
+  it.effect("a defect of a predicate", () =>
+    Effect.gen(function* () {
       const broken = (): boolean => {
         throw new Error("broken")
       }
@@ -434,10 +429,10 @@ describe("a run that ends in what its options run has one end too", () => {
         "AttemptFailed",
         "Terminal"
       ])
-    })))
+    }))
 
-  it("interrupted in its first attempt it is told only to observers that want runs without a failure", () =>
-    inVirtualTime(Effect.gen(function* () {
+  it.effect("interrupted in its first attempt it is told only to observers that want runs without a failure", () =>
+    Effect.gen(function* () {
       for (const wantsFirstSuccess of [true, false]) {
         const seen: Array<string> = []
         const observer = RetryEvents.observer({
@@ -451,7 +446,7 @@ describe("a run that ends in what its options run has one end too", () => {
         yield* Fiber.interrupt(fiber)
         expect(seen).toEqual(wantsFirstSuccess ? ["Interrupted"] : [])
       }
-    })))
+    }))
 })
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "@effect/vitest"
-import { Policy, Retry } from "@reprise/core"
+import { Policy, Retry, RetryBudget } from "@reprise/core"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import { once } from "node:events"
@@ -29,12 +29,25 @@ describe("R13: the success path allocates no run state", () => {
     expect(bytes.eager - bytes.least).toBeGreaterThan(bound)
   })
 
-  it("makes no state: the stepper is started by the first failure", () => {
+  it.each(
+    [
+      ["and has nobody to tell", {}, undefined],
+      ["also where a budget is told of successes", {}, RetryBudget.throttle()],
+      ["also where `onEvent` is told of them", { onEvent: () => Effect.void }, undefined]
+    ] as const
+  )("makes no state: the stepper is started by the first failure, %s", (_, options, budget) => {
     const policy = Policy.attempts(Policy.constant(5), 3)
     const start = vi.spyOn(Policy.stepper(policy), "start")
-    Effect.runSync(Retry.run(Effect.void, policy))
+    const run = <A, E>(self: Effect.Effect<A, E>) =>
+      Effect.runSyncExit(
+        Retry.run(self, policy, options).pipe(
+          Effect.provideService(RetryBudget.Current, budget),
+          VirtualClock.provide(VirtualClock.instant())
+        )
+      )
+    expect(run(Effect.succeed(1))._tag).toBe("Success")
     expect(start).toHaveBeenCalledTimes(0)
-    Effect.runSyncExit(VirtualClock.provide(VirtualClock.instant())(Retry.run(Effect.fail("busy"), policy)))
+    run(Effect.fail("busy"))
     expect(start).toHaveBeenCalledTimes(1)
   })
 

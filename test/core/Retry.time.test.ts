@@ -1,11 +1,9 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryExhausted } from "@reprise/core"
-import * as Cause from "effect/Cause"
+import { Policy, Retry } from "@reprise/core"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
+import { exhaustion } from "./exits.ts"
 import { draws, record, recordWith } from "./Recording.ts"
 import * as VirtualClock from "./VirtualClock.ts"
 
@@ -14,18 +12,12 @@ class Busy extends Data.TaggedError("Busy")<{ readonly retryAfter?: number | Dat
 const busy = new Busy({})
 const second = Policy.constant("1 second")
 
-const exhausted = (exit: Exit.Exit<unknown, unknown>): RetryExhausted.RetryExhausted => {
-  const error = Exit.isFailure(exit) ? Option.getOrUndefined(Cause.findErrorOption(exit.cause)) : undefined
-  if (RetryExhausted.is(error)) return error
-  throw new Error(`Not exhausted: ${String(exit)}`)
-}
-
 describe("R4: within(d) counts from the start of attempt 1 and includes the wait about to be slept", () => {
   it("a wait that would overshoot is not slept", () => {
     const { exit, waits } = record(() => Effect.fail(busy), Policy.within(second, "2500 millis"))
     expect(waits).toEqual([1000, 1000])
-    expect(exhausted(exit).reason._tag).toBe("Elapsed")
-    expect(Duration.toMillis(exhausted(exit).elapsed)).toBe(2000)
+    expect(exhaustion(exit).reason._tag).toBe("Elapsed")
+    expect(Duration.toMillis(exhaustion(exit).elapsed)).toBe(2000)
   })
 
   it("a retry may start at the very end", () => {
@@ -76,7 +68,7 @@ describe("R4: elapsed time is the monotonic clock's", () => {
         return Effect.fail(busy)
       }, Policy.within(second, "2500 millis"))
       expect(starts).toEqual([0, 1000, 2000])
-      expect(Duration.toMillis(exhausted(exit).elapsed)).toBe(2000)
+      expect(Duration.toMillis(exhaustion(exit).elapsed)).toBe(2000)
     }
   )
 
@@ -94,7 +86,7 @@ describe("R2: a frozen process makes no late attempt", () => {
     const clock = VirtualClock.frozenFor(60_000)
     const { attempts, exit } = record(() => Effect.fail(busy), Policy.within(second, "10 seconds"), { clock })
     expect(attempts).toBe(1)
-    const error = exhausted(exit)
+    const error = exhaustion(exit)
     expect(error.reason._tag).toBe("Elapsed")
     expect(Duration.toMillis(error.elapsed)).toBe(61_000)
     expect(error.lastError).toBe(busy)
@@ -125,7 +117,7 @@ describe("R2: a frozen process makes no late attempt", () => {
     const policy = second.pipe(Policy.honoringRetryAfter(), Policy.within("10 seconds"))
     const { attempts, exit } = record(() => Effect.fail(new Busy({ retryAfter: at })), policy, { clock })
     expect(attempts).toBe(1)
-    expect(exhausted(exit).retryAt?.epochMilliseconds).toBe(5000)
+    expect(exhaustion(exit).retryAt?.epochMilliseconds).toBe(5000)
   })
 
   it.each(["when", "onRetry"] as const)("time that `%s` took counts too, before the wait", (slow) => {
@@ -146,8 +138,8 @@ describe("R2: a frozen process makes no late attempt", () => {
       { clock }
     )
     expect([attempts, waits]).toEqual([1, []])
-    expect(exhausted(exit).reason._tag).toBe("Elapsed")
-    expect(Duration.toMillis(exhausted(exit).elapsed)).toBe(9_500)
+    expect(exhaustion(exit).reason._tag).toBe("Elapsed")
+    expect(Duration.toMillis(exhaustion(exit).elapsed)).toBe(9_500)
     // Nobody is told of a retry that is known not to come.
     expect(told).toEqual(slow === "when" ? ["when"] : ["when", "onRetry"])
   })

@@ -12,8 +12,8 @@ import * as TestClock from "effect/testing/TestClock"
 import { spawnSync } from "node:child_process"
 import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { performance } from "node:perf_hooks"
 import { setTimeout } from "node:timers/promises"
+import { until } from "./until.ts"
 
 const off = JSON.stringify({ retries: "off", by: "ana" })
 
@@ -49,15 +49,7 @@ const followed = (
       path,
       folder,
       isOff: () => control.setting(undefined, undefined)?.off === true,
-      until: (condition) =>
-        Effect.promise(async () => {
-          const start = performance.now()
-          while (!condition()) {
-            if (performance.now() - start > 5_000) throw new Error(`It never came.\n${lines.join("\n")}`)
-            await setTimeout(2)
-          }
-          return performance.now() - start
-        }),
+      until: (condition) => Effect.promise(() => until(condition, { lines, most: 5_000 })),
       logged: (text) => lines.filter((line) => line.includes(text)).length,
       lines
     }

@@ -63,6 +63,7 @@ describe("RetryControl.parse", () => {
       "{\"operations\":{\"a\\u202eb\":{}}}",
       "The key operations[\"a\\u202eb\"] must be a name of 1 to 256 characters, got…"
     ],
+    ["{\u{e0001}}", "Line 1, column 2 must be JSON, got \"\\udb40\\udc01\""],
     ["{\"a\\nb\":1}", "The key \"a\\nb\" must be one of…"],
     ["{\"retries\":\"off\",\"retries\":\"on\"}", "The key retries must be given once, not twice, got \"retries\""],
     ["{\"retries\":\"off\",\"r\\u0065tries\":\"on\"}", "The key retries must be given once…"],

@@ -8,7 +8,6 @@ import {
   RetryBudget,
   RetryControl,
   type RetryEvents,
-  type RetryExhausted,
   RetryLayers,
   Transience
 } from "@reprise/core"
@@ -20,6 +19,7 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
+import { exhaustion } from "./exits.ts"
 import { recordWith } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{ readonly n?: number }> {}
@@ -201,7 +201,7 @@ describe("RetryLayers.Mode", () => {
           )
       )
       expect(attempts).toBe(3)
-      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted<Busy>
+      const error = exhaustion(exit)
       expect(error.operation).toBe("outer")
       expect(error.reason._tag).toBe("End")
       expect(error.lastError).toEqual(new Busy({ n: 3 }))
@@ -242,7 +242,7 @@ describe("RetryLayers.Mode", () => {
         (operation) => operation.pipe(Retry.run(thrice), Retry.run(thrice.pipe(Policy.whileTag("Other"))), collapsed)
       )
       expect(attempts).toBe(1)
-      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted<Busy>
+      const error = exhaustion(exit)
       expect(error.reason._tag).toBe("Collapsed")
       expect(error.message).toContain("left to the retries around it")
     })
@@ -259,7 +259,7 @@ describe("RetryLayers.Mode", () => {
           )
       )
       expect(attempts).toBe(3)
-      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      const error = exhaustion(exit)
       expect(error.lastError).toBeInstanceOf(Failed)
     })
 
@@ -299,7 +299,7 @@ describe("RetryLayers.Mode", () => {
         (operation) => operation.pipe(Retry.run(Policy.immediate(7), options as {}), Retry.run(thrice), collapsed)
       )
       expect(attempts).toBe(1)
-      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      const error = exhaustion(exit)
       expect(error.reason._tag).toBe(reason)
     })
 

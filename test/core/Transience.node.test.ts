@@ -95,6 +95,19 @@ describe("errors of the running Node.js", () => {
     expect(Transience.classify(error)).toMatchObject({ transience: "transient", applied: "maybe" })
   })
 
+  it("an answer to fetch that is no HTTP, and to Node's own client", async () => {
+    const answering = net.createServer((socket) => {
+      socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.6\r\n\r\n")
+    })
+    await listening(answering, async (port) => {
+      const terminal = { transience: "terminal", applied: "maybe", reader: "node" }
+      const error = await failure(fetch(`http://127.0.0.1:${port}`))
+      expect(Transience.classify(error)).toMatchObject({ ...terminal, code: "HTTPParserError" })
+      const own = new Promise((_, reject) => http.get({ port, host: "127.0.0.1" }).once("error", reject))
+      expect(Transience.classify(await failure(own))).toMatchObject({ ...terminal, code: "HPE_INVALID_CONSTANT" })
+    })
+  })
+
   it("a signal that was aborted", async () => {
     const error = await failure(fetch("http://127.0.0.1:9", { signal: AbortSignal.abort() }))
     expect(Transience.classify(error)).toMatchObject({ transience: "terminal", code: "AbortError" })

@@ -149,7 +149,8 @@ describe("an HTTP status outside of the table goes by its class", () => {
 describe("what Node.js was seen to throw", () => {
   const expected: Readonly<Record<string, Transience.Transience>> = {
     AbortError: "terminal",
-    HTTPParserError: "unknown"
+    // It has no code: undici gives it one where llhttp did.
+    HTTPParserError: "terminal"
   }
 
   it.each(reference.nodeObservedErrors)("$scenario", ({ chain }) => {

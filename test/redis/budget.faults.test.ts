@@ -1,7 +1,8 @@
 import type * as RetryBudget from "@reprise/core/RetryBudget"
 import { performance } from "node:perf_hooks"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { type ClientOptions, join, type Member, newName, pause, until } from "./budgetMembers.ts"
+import { until } from "../core/until.ts"
+import { type ClientOptions, join, type Member, newName, pause } from "./budgetMembers.ts"
 import { startProxy } from "./budgetProxy.ts"
 import { hasOwnRedis, type RedisServer, startRedis } from "./server.ts"
 
@@ -191,37 +192,29 @@ describe.skipIf(!hasOwnRedis)("a Redis that is frozen", () => {
 })
 
 describe.skipIf(!hasOwnRedis)("answers that are lost", () => {
-  it("count once", async () => {
+  it.each(
+    [
+      {
+        whileAway: "share",
+        alone: 10,
+        left: 8,
+        title: "count once, though the process granted itself what the server did"
+      },
+      { whileAway: "deny", alone: 0, left: 18, title: "leave nothing taken for those who made no retry of it" }
+    ] as const
+  )("$title", async ({ alone, left, whileAway }) => {
     const name = newName()
     const proxy = await startProxy(server.url)
-    const one = await member({ name, flush: "10 seconds" }, { url: proxy.url, noticesFreezes: false })
+    const one = await member({ name, flush: "10 seconds", whileAway }, { url: proxy.url, noticesFreezes: false })
     one.requests(40)
     expect(await one.takes(2)).toBe(2)
     proxy.deafen()
-    // The server grants these ten, and nobody hears of it; the process grants them itself.
-    expect(await one.takes(10)).toBe(10)
+    // The server grants all ten, and nobody hears of it.
+    expect(await one.takes(10)).toBe(alone)
     proxy.cut()
     await until(() => one.lines.some((line) => line.includes("answers again")))
     const other = await member({ name })
-    expect(other.balance()).toBe(8)
-    await one.close()
-    members.splice(members.indexOf(one), 1)
-    await proxy.stop()
-  })
-
-  it("leave nothing taken for those who made no retry of it", async () => {
-    const name = newName()
-    const proxy = await startProxy(server.url)
-    const options: Options = { name, flush: "10 seconds", whileAway: "deny" }
-    const one = await member(options, { url: proxy.url, noticesFreezes: false })
-    one.requests(40)
-    expect(await one.takes(2)).toBe(2)
-    proxy.deafen()
-    expect(await one.takes(10)).toBe(0)
-    proxy.cut()
-    await until(() => one.lines.some((line) => line.includes("answers again")))
-    const other = await member({ name })
-    expect(other.balance()).toBe(18)
+    expect(other.balance()).toBe(left)
     await one.close()
     members.splice(members.indexOf(one), 1)
     await proxy.stop()

@@ -3,7 +3,8 @@ import * as Retry from "@reprise/core/Retry"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Effect from "effect/Effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { join, type Member, newName, pause, until } from "./budgetMembers.ts"
+import { until } from "../core/until.ts"
+import { join, type Member, newName, pause } from "./budgetMembers.ts"
 import { hasRedis, type RedisServer, startRedis } from "./server.ts"
 
 let server: RedisServer
@@ -23,6 +24,18 @@ const member = async (options: Partial<RetryBudget.RedisOptions> & { readonly na
   const made = await join({ url: server.url }, { ratio: 0.5, minPerSecond: 0, perOperation: 1, ...options })
   members.push(made)
   return made
+}
+
+/** Two processes of thirty requests, which pay for fifteen retries, and four of them made. */
+const spent = async () => {
+  const name = newName()
+  const one = await member({ name })
+  const other = await member({ name })
+  one.requests(20)
+  expect(await one.takes(3)).toBe(3)
+  other.requests(10)
+  expect(await other.takes(1)).toBe(1)
+  return { name, one }
 }
 
 describe.skipIf(!hasRedis)("a budget in Redis", () => {
@@ -164,13 +177,7 @@ describe.skipIf(!hasRedis)("a budget in Redis", () => {
   })
 
   it("survives that the server forgets its keys, with nothing lost and nothing twice", async () => {
-    const name = newName()
-    const one = await member({ name })
-    const other = await member({ name })
-    one.requests(20)
-    expect(await one.takes(3)).toBe(3)
-    other.requests(10)
-    expect(await other.takes(1)).toBe(1)
+    const { name, one } = await spent()
     // What is to be told anew is not only of now.
     await pause(1_500)
     const keys = await Effect.runPromise(one.send<ReadonlyArray<string>>("KEYS", `*${name}*`))
@@ -182,13 +189,7 @@ describe.skipIf(!hasRedis)("a budget in Redis", () => {
   })
 
   it.each(["fleet", "process", "live"])("survives that the server evicts a key: %s", async (kind) => {
-    const name = newName()
-    const one = await member({ name })
-    const other = await member({ name })
-    one.requests(20)
-    expect(await one.takes(3)).toBe(3)
-    other.requests(10)
-    expect(await other.takes(1)).toBe(1)
+    const { name, one } = await spent()
     const keys = await Effect.runPromise(one.send<ReadonlyArray<string>>("KEYS", `*${name}:*${kind}*`))
     expect(keys.length).toBeGreaterThanOrEqual(1)
     await Effect.runPromise(one.send("DEL", keys[0]!))

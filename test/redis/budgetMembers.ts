@@ -57,16 +57,6 @@ export const newName = (): string => `test ${process.pid} ${performance.timeOrig
 
 export const pause = (millis: number): Promise<void> => setTimeout(millis)
 
-/** Waits until it is so, and says for how many milliseconds. */
-export const until = async (condition: () => boolean, most = 10_000): Promise<number> => {
-  const start = performance.now()
-  while (!condition()) {
-    if (performance.now() - start > most) throw new Error(`It was not so within ${most} ms`)
-    await setTimeout(2)
-  }
-  return performance.now() - start
-}
-
 export const join = async (
   client: ClientOptions & { readonly before?: () => void; readonly fault?: Fault },
   options: RetryBudget.RedisOptions

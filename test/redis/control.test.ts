@@ -12,6 +12,7 @@ import * as Scope from "effect/Scope"
 import { performance } from "node:perf_hooks"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll } from "vitest"
+import { until } from "../core/until.ts"
 import { hasOwnRedis, hasRedis, type RedisServer, startRedis } from "./server.ts"
 
 let server: RedisServer
@@ -79,15 +80,7 @@ const followed = (options: {
         ),
       close: Scope.close(scope, Exit.void),
       /** Waits until it is so, and says for how many milliseconds. */
-      until: (condition: () => boolean) =>
-        Effect.promise(async () => {
-          const start = performance.now()
-          while (!condition()) {
-            if (performance.now() - start > 10_000) throw new Error(`It never came.\n${lines.join("\n")}`)
-            await setTimeout(2)
-          }
-          return performance.now() - start
-        })
+      until: (condition: () => boolean) => Effect.promise(() => until(condition, { lines }))
     }
   })
 

@@ -2,8 +2,8 @@
  * Text from outside, as it may be shown: what a terminal would obey is spelled out.
  */
 
-/** Control characters, and what turns the direction of a line. */
-const unseen = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+/** Controls, separators of lines and what turns the direction: as core has it in `hidden.ts`, which nobody may import. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
 const spelled = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
 

@@ -20,31 +20,22 @@
  * ```
  */
 import * as Clock from "effect/Clock"
-import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { dual } from "effect/Function"
 import * as Option from "effect/Option"
-import { Ambient, type Surroundings } from "./internal/ambient.ts"
+import { Ambient, update } from "./internal/ambient.ts"
 import * as grpcTimeout from "./internal/grpcTimeout.ts"
 import * as validate from "./internal/validate.ts"
 
 const nanosPerMilli = 1e6
 const furthest = Number.MAX_SAFE_INTEGER
 
-/** The nearer of the present deadline and one so many milliseconds from now. */
-const nearer = (context: Context.Context<never>, ambient: Surroundings, millis: number): Surroundings => {
-  const now = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
-  // Further than a clock counts is no nearer.
-  const deadline = now + BigInt(Math.round(Math.min(millis, furthest) * nanosPerMilli))
-  return ambient.deadline !== undefined && ambient.deadline <= deadline ? ambient : { ...ambient, deadline }
-}
-
 const shorten = <A, E, R>(self: Effect.Effect<A, E, R>, millis: number): Effect.Effect<A, E, R> =>
-  Effect.updateContext(self, (context: Context.Context<R>) => {
-    const present = Context.get(context, Ambient)
-    const next = nearer(context as Context.Context<never>, present, millis) // It only reads references.
-    return next === present ? context : Context.add(context, Ambient, next)
+  update(self, (ambient, clock) => {
+    // Further than a clock counts is no nearer.
+    const deadline = clock.monotonicTimeNanosUnsafe() + BigInt(Math.round(Math.min(millis, furthest) * nanosPerMilli))
+    return ambient.deadline !== undefined && ambient.deadline <= deadline ? ambient : { ...ambient, deadline }
   })
 
 /**

@@ -18,6 +18,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import type { SelfDescription } from "./Transience.ts"
 
 /**
  * A text that can travel in a header: 1 to 255 characters of printable ASCII, space to tilde, without a space at
@@ -47,6 +48,11 @@ const Base: new(fields: { readonly rule: string; readonly message: string }) =>
 export class InvalidIdempotencyKey extends Base {
   constructor(rule: string) {
     super({ rule, message: `An idempotency key must ${rule}` })
+  }
+
+  /** Another attempt with the same text would be refused as well, and nothing was done under it. */
+  get "~@reprise/core/Transience"(): SelfDescription {
+    return { transience: "terminal", applied: "no" }
   }
 }
 

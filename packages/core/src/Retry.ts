@@ -201,8 +201,7 @@ const optionKeys: Readonly<Record<string, "string" | "function" | "boolean" | un
 }
 
 /** Refuses what would otherwise be ignored in silence: a misspelt option, and one of the wrong kind. */
-const checkOptions = (place: string, options: AnyOptions, more: ReadonlyArray<string>): void => {
-  const known = [...Object.keys(optionKeys), ...more]
+const checkOptions = (place: string, options: object, known: ReadonlyArray<string>): void => {
   for (const [key, value] of Object.entries(options)) {
     const kind = optionKeys[key]
     if (!known.includes(key)) {
@@ -222,7 +221,7 @@ const settingsOf = (
   { allows, keyed = false }: Pick<Partial<internal.Settings>, "allows" | "keyed"> = {}
 ): internal.Settings => {
   declared(place, policy)
-  checkOptions(place, options, more)
+  checkOptions(place, options, [...Object.keys(optionKeys), ...more])
   const { attemptSpans = false, attemptTimeout: timeout, budget } = options
   if (budget !== undefined && !RetryBudget.isRetryBudget(budget)) {
     throw new InvalidPolicy({ argument: `${place}.budget`, value: budget, rule: "a RetryBudget" })
@@ -607,6 +606,8 @@ export interface PromiseOptions extends Pick<Options, "name" | "attemptTimeout" 
   readonly onRetry?: ((event: RetryEvent) => unknown) | undefined
 }
 
+const promiseKeys = ["name", "attemptTimeout", "repeatable", "budget", "when", "onRetry", "signal"]
+
 /**
  * As {@link run}, for code that is not on Effect: calls a function until its promise is fulfilled, and rejects with
  * `RetryExhausted` when the policy gives up, or with the error itself when it is not worth a retry. An abort by the
@@ -631,7 +632,8 @@ export const promise = async <A>(
   policy: Policy.Policy<unknown, unknown, never>,
   options: PromiseOptions = {}
 ): Promise<A> => {
-  const { signal, ...rest } = validate.options("promise.options", options)
+  checkOptions("promise", validate.options("promise.options", options), promiseKeys)
+  const { signal, ...rest } = options
   const settings = settingsOf("promise", policy, promises.optionsOf(rest))
   // The driver is untyped inside; it succeeds with what the function returns.
   return promises.start(internal.run(promises.attempted(f), settings) as Effect.Effect<A, unknown>, signal)

@@ -16,14 +16,14 @@
  * console.log(Effect.runSync(RetryBudget.balance(payments))) // => 1
  * ```
  *
- * | budget | a retry is paid for by | kept per |
+ * | budget | a retry is paid for by | keep one for each |
  * |---|---|---|
- * | {@link make} | a tenth of the requests, 0.3 a second at least | process |
- * | {@link ratio} | a fifth of the requests, and 10 a second (Finagle) | process |
- * | {@link throttle} | successes, ten for a failure (gRPC) | server name |
- * | {@link quota} | successes (AWS SDKs) | client |
- * | {@link concurrent} | attempts in flight, a fifth of them (Envoy) | cluster |
- * | {@link layerRedis} | a tenth of the requests, 0.3 a second at least | fleet |
+ * | {@link make} | a tenth of the requests, 0.3 a second at least | what is called |
+ * | {@link ratio} | a fifth of the requests, and 10 a second (Finagle) | what is called |
+ * | {@link throttle} | successes, ten for a failure (gRPC) | server |
+ * | {@link quota} | successes (AWS SDKs) | what is called |
+ * | {@link concurrent} | attempts in flight, a fifth of them (Envoy) | what is called |
+ * | {@link layerRedis} | a tenth of the requests, 0.3 a second at least | what is called, by all of a fleet |
  */
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"

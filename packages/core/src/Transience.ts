@@ -1,9 +1,9 @@
 /**
  * Whether an error is worth another attempt, and whether the failed one may have taken effect.
  *
- * Decided by class, tag, code or status, never by matching a message. An error may describe itself ({@link TypeId},
- * {@link annotate}); the built-in readers know Effect's own errors, Node.js, SQLSTATE, HTTP and gRPC; {@link make} puts
- * rules of your own before them.
+ * Decided by class, tag, code or status, never by matching a message; of a reply of Redis the word that it begins with,
+ * such as `LOADING`, is the code. An error may describe itself ({@link TypeId}, {@link annotate}); the built-in readers
+ * know Effect's own errors, Redis, Node.js, SQLSTATE, HTTP and gRPC; {@link make} puts rules of your own before them.
  */
 import type * as DateTime from "effect/DateTime"
 import type * as Duration from "effect/Duration"
@@ -67,7 +67,7 @@ export type RetryAfter =
  *
  * @category models
  */
-export type Reader = "self" | "rule" | "effect" | "node" | "sqlstate" | "http" | "grpc" | "none"
+export type Reader = "self" | "rule" | "effect" | "redis" | "node" | "sqlstate" | "http" | "grpc" | "none"
 
 /**
  * What is known of an error. Use it to decide on a retry, and to log why.
@@ -85,7 +85,7 @@ export interface Verdict {
   readonly hint: Hint | undefined
   /** Who decided. */
   readonly reader: Reader
-  /** The code, status, tag or name by which it was decided. */
+  /** The code, status, tag, name or class by which it was decided. */
   readonly code: string | undefined
 }
 
@@ -272,8 +272,9 @@ export interface Classifier {
 }
 
 /**
- * The built-in readers, in this order: the error's own description, Effect's errors, Node.js and SQLSTATE and gRPC by
- * `code`, `AbortError` and `TimeoutError` by name, HTTP by status.
+ * The built-in readers, in this order: the error's own description, Effect's errors and its `RedisError` by what Redis
+ * or the client (node-redis) calls it, Node.js and SQLSTATE and gRPC by `code`, `AbortError`, `TimeoutError` and
+ * `HTTPParserError` by name, HTTP by status.
  *
  * @category classifiers
  */

@@ -1,21 +1,15 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryBudget, RetryExhausted } from "@reprise/core"
+import { Policy, Retry, RetryBudget } from "@reprise/core"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
+import { exhaustion, reasonOf } from "../exits.ts"
 import * as VirtualClock from "../VirtualClock.ts"
 import { meterOf, take } from "./meter.ts"
 
 const busy = Effect.fail("busy")
 const policy = Policy.constant("1 second").pipe(Policy.attempts(2))
-
-const reasonOf = (exit: Exit.Exit<unknown, unknown>): unknown => {
-  const error = Option.getOrThrow(Exit.findErrorOption(exit))
-  return RetryExhausted.is(error) && error.reason._tag
-}
 
 describe("RetryBudget.holding", () => {
   it.effect("retries of all runs wait, spread over a tenth; first attempts do not", () =>
@@ -71,7 +65,7 @@ describe("RetryBudget.holding", () => {
       yield* TestClock.adjust("1 second")
       const exit = yield* Fiber.join(fiber)
       expect(reasonOf(exit)).toBe("RetryAfterTooLong")
-      const error = Option.getOrThrow(Exit.findErrorOption(exit)) as RetryExhausted.RetryExhausted
+      const error = exhaustion(exit)
       expect(error.message).toContain("told to wait 9 s, at most 4 s allowed")
       expect(DateTime.toEpochMillis(error.retryAt!)).toBe(10_000)
       expect(yield* RetryBudget.balance(inner)).toBe(3)

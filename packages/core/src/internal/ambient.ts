@@ -2,6 +2,7 @@
  * What surrounds a run: the layers around it and the caller's deadline. One reference rather than one for each, because
  * every run reads it and adds itself to it.
  */
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Meter } from "./budget/meter.ts"
@@ -41,6 +42,12 @@ export const frameOf = (layer: Layer, outer: Frame | undefined): Frame => ({
   depth: outer === undefined || outer.depth >= deepest ? 1 : outer.depth + 1
 })
 
+/** Whether a frame, or one around it, is such a one. */
+export const some = (frame: Frame | undefined, is: (frame: Frame) => boolean): boolean => {
+  for (let at = frame; at !== undefined; at = at.outer) if (is(at)) return true
+  return false
+}
+
 export interface Surroundings {
   /** On the monotonic clock, in nanoseconds. */
   readonly deadline: bigint | undefined
@@ -56,13 +63,13 @@ export const Ambient: Context.Reference<Surroundings> = /* @__PURE__ */ Context.
   { defaultValue: () => none }
 )
 
-/** An effect in other surroundings; the function is given the present ones each time that it runs. */
+/** An effect in other surroundings; the function is given the present ones each time that it runs, and the clock. */
 export const update = <A, E, R>(
   self: Effect.Effect<A, E, R>,
-  f: (ambient: Surroundings) => Surroundings
+  f: (ambient: Surroundings, clock: Clock.Clock) => Surroundings
 ): Effect.Effect<A, E, R> =>
   Effect.updateContext(self, (context: Context.Context<R>) => {
     const present = Context.get(context, Ambient)
-    const next = f(present)
+    const next = f(present, Context.get(context, Clock.Clock))
     return next === present ? context : Context.add(context, Ambient, next)
   })

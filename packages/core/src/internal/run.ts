@@ -1,8 +1,7 @@
 /** The driver's way in. */
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { Meter } from "./budget/meter.ts"
-import type { Control } from "./control.ts"
+import { type Frame, some } from "./ambient.ts"
 import { objection } from "./nesting.ts"
 import { failedFirst, first } from "./run/loop.ts"
 import type { AnyEffect, Settings } from "./run/settings.ts"
@@ -35,21 +34,15 @@ const find = (
   }
 }
 
-/** Whether the switch's budget has counted the call for a layer around. */
-const hasCounted = ({ frame }: Site, control: Control, meter: Meter): boolean => {
-  for (let at = frame; at !== undefined; at = at.outer) {
-    if (at.ours && control.setting(at.operation, at.origin)?.meter === meter) return true
-  }
-  return false
-}
-
 /** An original request is counted where it starts, once, by the budgets that it earns something. */
 const request = (settings: Settings, site: Site, startedAt: bigint): void => {
   const { control, counted, meter } = site
   const now = millisOf(startedAt)
   if (!counted) meter?.request(now)
   const lowered = control?.setting(settings.name, settings.origin)?.meter
-  if (control !== undefined && lowered !== undefined && !hasCounted(site, control, lowered)) lowered.request(now)
+  if (lowered === undefined) return
+  const hasCounted = (layer: Frame) => layer.ours && control?.setting(layer.operation, layer.origin)?.meter === lowered
+  if (!some(site.frame, hasCounted)) lowered.request(now)
 }
 
 /** Whether there is more to do in a first attempt than to wait for its failure. */

@@ -6,8 +6,9 @@ import * as Option from "effect/Option"
 import type { PlatformError } from "effect/PlatformError"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { errorCode } from "../observe/errorType.ts"
 import * as ask from "./ask.ts"
-import { codeOf, follow, type Look } from "./follow.ts"
+import { follow, type Look } from "./follow.ts"
 import type { Memory } from "./memory.ts"
 import { mostCharacters, tooLong } from "./state.ts"
 
@@ -29,7 +30,7 @@ const look = (answer: Exit.Exit<Look, PlatformError>): Look => {
   const error = Exit.findErrorOption(answer)
   if (Option.isNone(error)) return { _tag: "Away", why: "a defect of its file system" }
   const { reason } = error.value
-  return reason._tag === "NotFound" ? { _tag: "Gone" } : { _tag: "Away", why: codeOf(reason.cause) ?? reason._tag }
+  return reason._tag === "NotFound" ? { _tag: "Gone" } : { _tag: "Away", why: errorCode(reason.cause) ?? reason._tag }
 }
 
 /** Where the name of a file begins in its path. */

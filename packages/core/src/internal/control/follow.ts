@@ -2,7 +2,6 @@
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
@@ -18,10 +17,6 @@ export type Look =
   | { readonly _tag: "Refused"; readonly error: InvalidControl }
   | { readonly _tag: "Gone" }
   | { readonly _tag: "Away"; readonly why: string }
-
-/** What an error may be called in a log: the code that the system gave it, as in `ECONNREFUSED`. */
-export const codeOf = (cause: unknown): string | undefined =>
-  Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : undefined
 
 export interface Source {
   /** As a log names it. */

@@ -2,6 +2,7 @@ import type * as Cause from "effect/Cause"
 import * as Data from "effect/Data"
 import { format } from "effect/Formatter"
 import * as Predicate from "effect/Predicate"
+import { spelled } from "../hidden.ts"
 
 interface Fields {
   readonly place: string
@@ -14,19 +15,6 @@ const Base: new(fields: Fields & { readonly message: string }) =>
   & Cause.YieldableError
   & { readonly _tag: "InvalidControl" }
   & Readonly<Fields> = Data.TaggedError("InvalidControl")
-
-/**
- * What is no part of a line in a log, or makes it look like another one: controls such as a line break or a terminal's
- * escape, separators of lines, and what turns the direction of a text.
- */
-export const hidden: RegExp = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-
-// What has no width too, such as the mark that some editors put at the beginning of a file.
-const everyHidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-
-/** A text with escapes that show what is hidden in it. */
-const shown = (text: string): string =>
-  text.replace(everyHidden, (character) => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`)
 
 const longest = 40
 
@@ -50,7 +38,7 @@ const show = (value: unknown): string => {
  */
 export class InvalidControl extends Base {
   constructor(fields: Fields) {
-    super({ ...fields, message: shown(`${fields.place} must be ${fields.rule}, got ${show(fields.value)}`) })
+    super({ ...fields, message: spelled(`${fields.place} must be ${fields.rule}, got ${show(fields.value)}`) })
   }
 }
 

@@ -1,13 +1,13 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Option from "effect/Option"
 import type { Redis, RedisError } from "effect/persistence/Redis"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as ask from "./ask.ts"
-import { codeOf, follow, type Look } from "./follow.ts"
+import { follow, type Look } from "./follow.ts"
 import type { Memory } from "./memory.ts"
+import * as redisError from "../redisError.ts"
 import { mostCharacters } from "./state.ts"
 
 type Client = Redis["Service"]
@@ -18,16 +18,8 @@ const lastByte = String(mostCharacters * 4)
 /** After this long a command is taken for lost by the client, and not for late. */
 const lostMillis = 30_000
 
-/** What of an error may be logged: what the client or the server calls it, as in `ECONNREFUSED` or `NOAUTH`. */
-const named = (exit: Exit.Failure<string, RedisError>): string => {
-  const error = Exit.findErrorOption(exit)
-  const cause: unknown = Option.isSome(error) ? error.value.cause : undefined
-  if (!(cause instanceof Error)) return "a defect of its client"
-  return codeOf(cause) ?? /^[A-Z]{3,}(?= )/.exec(cause.message)?.[0] ?? cause.name
-}
-
 const look = (answer: Exit.Exit<string, RedisError>): Look => {
-  if (Exit.isFailure(answer)) return { _tag: "Away", why: named(answer) }
+  if (Exit.isFailure(answer)) return { _tag: "Away", why: redisError.nameOf(answer) }
   return answer.value === "" ? { _tag: "Gone" } : { _tag: "Text", text: answer.value }
 }
 

@@ -3,8 +3,9 @@ import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as SchemaIssue from "effect/SchemaIssue"
+import { isLine } from "../hidden.ts"
 import { nearest } from "../notation/nearest.ts"
-import { hidden, InvalidControl } from "./invalid.ts"
+import { InvalidControl } from "./invalid.ts"
 import { twice, wrong } from "./json.ts"
 
 export interface Entry {
@@ -24,10 +25,10 @@ export const mostCharacters = 65_536
 
 const mostOfName = 256
 
-const isLine = (text: string): boolean => text.length <= mostOfName && !hidden.test(text)
+const isShortLine = (text: string): boolean => text.length <= mostOfName && isLine(text)
 
 // What assigns under this key sets a prototype instead, and then nothing is switched.
-const isName = (text: string): boolean => text.length > 0 && isLine(text) && text !== "__proto__"
+const isName = (text: string): boolean => text.length > 0 && isShortLine(text) && text !== "__proto__"
 
 // A path, a slash at the end, a capital: no call ever has such an origin, so it would switch nothing.
 const isOrigin = (text: string): boolean =>
@@ -38,7 +39,7 @@ const make = (): Schema.Codec<State> => {
     retries: Schema.optionalKey(Schema.Literals(["on", "off"])),
     ratio: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })))
   }
-  const line = Schema.optionalKey(Schema.String.check(Schema.makeFilter(isLine)))
+  const line = Schema.optionalKey(Schema.String.check(Schema.makeFilter(isShortLine)))
   const entries = (isKey: (text: string) => boolean) =>
     Schema.optionalKey(Schema.Record(Schema.String.check(Schema.makeFilter(isKey)), Schema.Struct(entry)))
   return Schema.Struct({

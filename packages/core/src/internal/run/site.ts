@@ -2,7 +2,7 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Fiber from "effect/Fiber"
-import { Ambient, type Frame, frameOf, type Surroundings } from "../ambient.ts"
+import { Ambient, type Frame, frameOf, some, type Surroundings } from "../ambient.ts"
 import type { Meter } from "../budget/meter.ts"
 import { CurrentBudget, meterOf } from "../budget/resolve.ts"
 import { type Control, CurrentControl } from "../control.ts"
@@ -63,11 +63,6 @@ const insideOf = (
   return ambient
 }
 
-const hasCounted = (frame: Frame | undefined, meter: Meter): boolean => {
-  for (let at = frame; at !== undefined; at = at.outer) if (at.meter === meter) return true
-  return false
-}
-
 const make = (settings: Settings, outside: Context.Context<never>): Site => {
   const around = Context.get(outside, Ambient)
   const attempt = Context.get(outside, Attempt)
@@ -86,7 +81,7 @@ const make = (settings: Settings, outside: Context.Context<never>): Site => {
     ambient,
     clock: Context.get(outside, Clock.Clock),
     meter,
-    counted: meter !== undefined && hasCounted(around.frame, meter),
+    counted: meter !== undefined && some(around.frame, (layer) => layer.meter === meter),
     control: Context.get(outside, CurrentControl),
     observers: Context.get(outside, Observers),
     collapsed

@@ -35,10 +35,12 @@ const syscall = (error: object): unknown => {
 }
 
 /**
- * What the `name` of an error without a telling code means: those of `AbortController` and `AbortSignal.timeout`.
+ * What the `name` of an error without a telling code means: those of `AbortController` and `AbortSignal.timeout`, and
+ * undici's for an answer that is no HTTP, which has a code only where llhttp gave one.
  */
 export const readName = (error: object, name: unknown): Outcome | undefined => {
   if (name === "TimeoutError") return transientMaybe
+  if (name === "HTTPParserError") return terminalMaybe
   if (name !== "AbortError") return undefined
   // Node's own functions wrap the reason of a signal: a timeout is nobody's wish to stop.
   const cause = get(error, "cause")

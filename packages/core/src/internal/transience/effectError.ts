@@ -5,6 +5,8 @@ import * as Cause from "effect/Cause"
 import { get, isObject } from "../causeChain.ts"
 import { readStatus } from "./codes.ts"
 import { type Decision, decision } from "./decision.ts"
+import { isRedisError } from "../redisError.ts"
+import * as redis from "./redis.ts"
 import { lookup, type Outcome, shed, terminal, terminalMaybe, transient, transientMaybe } from "./outcomes.ts"
 
 const sqlReason = "~effect/sql/SqlError/Reason"
@@ -19,6 +21,7 @@ export const read = (error: object): Decision | undefined => {
   if (typeof retryable === "boolean") return readRetryable(error, tag, retryable)
   if (typeof tag !== "string") return undefined
   if (get(error, Cause.TimeoutErrorTypeId) !== undefined) return decision(transientMaybe, "effect", tag)
+  if (isRedisError(error)) return redis.read(error)
   for (const field of fields) {
     if (get(error, field) === undefined) continue
     const outcome = lookup(`${tag}/${field}`)

@@ -2,7 +2,7 @@
  * Every code the built-in readers know, by the answer it gets: one table for all systems, whose codes do not collide.
  *
  * Every row is held against the reference in test/fixtures/transience.json by test/core/Transience.table.test.ts, which
- * gives the reason for each choice that the reference leaves open.
+ * gives the reason for each choice that the reference leaves open. Those of Redis, by test/core/Transience.redis.test.ts.
  */
 import type { Applied, Transience } from "../../Transience.ts"
 
@@ -40,7 +40,10 @@ const rows: ReadonlyArray<readonly [outcome: Outcome, codes: string]> = [
     + "ERR_HTTP2_INVALID_SESSION ERR_TLS_HANDSHAKE_TIMEOUT ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR "
     // SQLSTATE, HTTP, Effect
     + "55P03 55006 08001 08003 08004 57P03 57P05 57014 25P03 25P04 72000 408 421 425 521 523 525 "
-    + "CircuitOpen/key CircuitHalfOpen/key"
+    + "CircuitOpen/key CircuitHalfOpen/key "
+    // Redis
+    + "LOADING/redis BUSY/redis CLUSTERDOWN/redis TRYAGAIN/redis MASTERDOWN/redis READONLY/redis NOREPLICAS/redis "
+    + "OOM/redis UNBLOCKED/redis ClientOfflineError/redis ConnectionTimeoutError/redis RootNodesUnavailableError/redis"
   ],
   [
     transientMaybe,
@@ -49,7 +52,9 @@ const rows: ReadonlyArray<readonly [outcome: Outcome, codes: string]> = [
     + "ERR_HTTP2_STREAM_ERROR ERR_HTTP2_SESSION_ERROR ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_ERROR HPE_CLOSED_CONNECTION "
     + "HPE_INVALID_EOF_STATE HPE_INTERNAL "
     // SQLSTATE, gRPC, Effect
-    + "40003 58000 58030 14 TransportError/request"
+    + "40003 58000 58030 14 TransportError/request "
+    // Redis
+    + "SocketClosedUnexpectedlyError/redis SocketTimeoutError/redis TimeoutError/redis"
   ],
   [shed, "420 429 529 RateLimitExceeded/limit"],
   [
@@ -58,13 +63,18 @@ const rows: ReadonlyArray<readonly [outcome: Outcome, codes: string]> = [
     + "EADDRNOTAVAIL UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_CRL INVALID_CA INVALID_PURPOSE PATH_LENGTH_EXCEEDED "
     + "HOSTNAME_MISMATCH "
     // SQLSTATE, HTTP, gRPC, Effect
-    + "40002 53400 57P04 501 505 506 510 511 526 561 3 5 6 7 9 10 11 12 16 EncodeError/request InvalidUrlError/request"
+    + "40002 53400 57P04 501 505 506 510 511 526 561 3 5 6 7 9 10 11 12 16 EncodeError/request InvalidUrlError/request "
+    // Redis
+    + "NOAUTH/redis WRONGPASS/redis NOPROTO/redis NOSCRIPT/redis EXECABORT/redis CROSSSLOT/redis MOVED/redis ASK/redis "
+    + "MISCONF/redis ClientClosedError/redis"
   ],
   [
     terminalMaybe,
     "ENOSPC UND_ERR_ABORTED UND_ERR_ABORT UND_ERR_RES_EXCEEDED_MAX_SIZE UND_ERR_HEADERS_OVERFLOW "
     // SQLSTATE, HTTP, gRPC, Effect
-    + "08P01 57000 444 460 499 507 508 1 2 4 13 15 DecodeError/request EmptyBodyError/request"
+    + "08P01 57000 444 460 499 507 508 1 2 4 13 15 DecodeError/request EmptyBodyError/request "
+    // Redis
+    + "ERR/redis WRONGTYPE/redis NOPERM/redis BUSYGROUP/redis BUSYKEY/redis NOGROUP/redis DisconnectsClientError/redis"
   ],
   // Normally refused before any work; surely so when the failing system said when to come back.
   [{ transience: "transient", applied: "maybe", throttled: true, hinted: shed }, "503"],

@@ -1,15 +1,13 @@
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redis from "effect/persistence/Redis"
 import * as Random from "effect/Random"
-import { errorCode, errorType } from "../../observe/errorType.ts"
 import { log } from "../../observe/log.ts"
 import { redisFallback } from "../../observe/metricNames.ts"
 import * as names from "../../observe/names.ts"
 import { series } from "../../observe/series.ts"
+import * as redisError from "../../redisError.ts"
 import * as time from "../../time.ts"
 import * as resolve from "../resolve.ts"
 import * as ledgerOf from "./ledger.ts"
@@ -17,15 +15,6 @@ import * as linkOf from "./link.ts"
 import * as meterOf from "./meter.ts"
 import type { Settings } from "./options.ts"
 import * as script from "./script.ts"
-
-/** What of a failure may be logged: what the client or the server calls it, as in `ECONNREFUSED` or `NOAUTH`. */
-const reason = (exit: Exit.Exit<unknown, Redis.RedisError> | undefined): string => {
-  if (exit === undefined) return "no answer in time"
-  const error = Exit.findErrorOption(exit)
-  const cause: unknown = Option.isSome(error) ? error.value.cause : undefined
-  const said = cause instanceof Error ? /^[A-Z]{3,}(?= )/.exec(cause.message)?.[0] : undefined
-  return errorCode(cause) ?? said ?? errorType(cause)
-}
 
 /**
  * Who this process is. Chance alone may be a seed's, the same in every process; none has both its times in common with
@@ -65,7 +54,7 @@ export const make = (settings: Settings): Layer.Layer<never, never, Redis.Redis>
               context,
               "Warn",
               `Redis does not answer for the retry budget ${name} (${
-                reason(exit)
+                exit === undefined ? "no answer in time" : redisError.nameOf(exit)
               }); this process ${does} until it does`,
               { [names.budget]: name }
             ),

@@ -42,7 +42,7 @@ export interface Client {
   /** What the fibers of commands run with. */
   readonly context: Context.Context<never>
   readonly clock: Clock.Clock
-  readonly lost: (exit: Exit.Exit<Reply, RedisError> | undefined) => void
+  readonly lost: (exit: Exit.Failure<Reply, RedisError> | undefined) => void
   readonly found: () => void
 }
 
@@ -69,7 +69,7 @@ export const make = (client: Client, ledger: Ledger, settings: Settings): Link =
   let flushedAt = -Infinity
   let flushing = false
 
-  const lose = (exit: Exit.Exit<Reply, RedisError> | undefined): void => {
+  const lose = (exit: Exit.Failure<Reply, RedisError> | undefined): void => {
     if (state === "left") return
     state = "away"
     if (said) return
