@@ -141,7 +141,7 @@ export const sqlite: Measurement = {
       const memory = await open(scope, () => ":memory:", "FULL")
       const safest = await takeTurns(single(synced), { rounds, iterations: quick ? 200 : 1_000 })
       const one = await takeTurns(single(files), { rounds, iterations: quick ? 2_000 : 10_000 })
-      const many = await takeTurns(batches(files), { rounds, iterations: quick ? 20 : 50 })
+      const many = await takeTurns(batches(files), { rounds, iterations: 50 })
       const inMemory = await takeTurns(single(memory), { rounds, iterations: quick ? 5_000 : 20_000 })
       const apart = await takeTurns(await parts(memory), { rounds, iterations: quick ? 5_000 : 20_000 })
       const read = await takeTurns(readOne(memory), { rounds, iterations: quick ? 5_000 : 20_000 })

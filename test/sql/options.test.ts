@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deadline, Policy, Presets, Retry, RetryBudget } from "@reprise/core"
 import { SqlRetry } from "@reprise/sql"
 import * as Cause from "effect/Cause"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { BeginTransaction, SqlClient } from "effect/sql/SqlClient"
@@ -137,6 +138,20 @@ describe("attemptTimeout", () => {
       ).pipe(Effect.forkChild)
       yield* TestClock.adjust("500 millis")
       expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "RetryExhausted", reason: { _tag: "Deadline" } })
+    }))
+
+  it.effect("is told without the nanoseconds that a deadline leaves", () =>
+    Effect.gen(function* () {
+      const { sql } = yield* scripted({ answer: (statement) => statement === "UPDATE t" ? Effect.never : undefined })
+      const fiber = yield* Effect.flip(
+        update.pipe(
+          SqlRetry.transaction(Policy.none, { attemptTimeout: "2 seconds" }),
+          Deadline.within(Duration.nanos(500_953_441n)),
+          Effect.provideService(SqlClient, sql)
+        )
+      ).pipe(Effect.forkChild)
+      yield* TestClock.adjust("501 millis")
+      expect((yield* Fiber.join(fiber)).message).toBe("A transaction took longer than 500ms")
     }))
 })
 

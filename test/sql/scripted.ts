@@ -95,6 +95,15 @@ export const sqlState = (code: string): SqlError.SqlError => {
 export const closed = (): SqlError.SqlError =>
   pg(new SqlError.ConnectionError({ cause: new Error("Connection closed"), message: "Connection closed" }))
 
+/** The socket, or TLS on it, failed. */
+export const broken = (code: string): SqlError.SqlError =>
+  pg(
+    new SqlError.ConnectionError({
+      cause: Object.assign(new Error(code), { code }),
+      message: "PgConnection: Socket error"
+    })
+  )
+
 /** A connection that dies at a statement, and answers nothing but that until it is replaced by the next transaction. */
 export const dying = (
   at: (statement: string, nth: number) => boolean,

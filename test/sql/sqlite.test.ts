@@ -20,14 +20,38 @@ const file = Effect.map(
   ),
   (directory) => join(directory, "data.sqlite")
 )
-const connect = (filename: string) =>
-  Effect.map(Layer.build(Layer.fresh(SqliteClient.layer({ filename }))), Context.get(SqlClient))
+const connect = (filename: string, disableWAL = false) =>
+  Effect.map(Layer.build(Layer.fresh(SqliteClient.layer({ filename, disableWAL }))), Context.get(SqlClient))
 
 const table = Effect.flatMap(SqlClient, (sql) => sql`CREATE TABLE t (n INTEGER NOT NULL UNIQUE)`)
 const insert = Effect.flatMap(SqlClient, (sql) => sql`INSERT INTO t VALUES (1)`)
 const rows = Effect.flatMap(SqlClient, (sql) => sql<{ n: number }>`SELECT n FROM t`)
 
 describe("SQLite", () => {
+  it.effect("a COMMIT that readers keep waiting has not applied, and is tried again", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      // Without a write-ahead log, COMMIT wants the file for itself.
+      const [ours, theirs] = [yield* connect(filename, true), yield* connect(filename, true)]
+      yield* Effect.provideService(table, SqlClient, ours)
+      yield* theirs`INSERT INTO t VALUES (7)`
+      yield* theirs`BEGIN`
+      yield* theirs`SELECT n FROM t`
+      const codes: Array<string | undefined> = []
+      yield* insert.pipe(
+        SqlRetry.transaction(policy, {
+          onRetry: ({ error }) =>
+            Effect.andThen(
+              Effect.sync(() => void codes.push(SqlRetry.classify(error).code)),
+              Effect.ignore(theirs`COMMIT`)
+            )
+        }),
+        Effect.provideService(SqlClient, ours)
+      )
+      expect(codes).toEqual(["LockTimeoutError"])
+      expect(yield* Effect.provideService(rows, SqlClient, ours)).toEqual([{ n: 7 }, { n: 1 }])
+    }))
+
   it.effect("a file that another client has locked is asked for again", () =>
     Effect.gen(function* () {
       const filename = yield* file

@@ -7,8 +7,8 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { SqlClient } from "effect/sql/SqlClient"
-import { SqlError, UnknownError } from "effect/sql/SqlError"
-import { closed, dying, type Scripted, scripted, sqlState } from "./scripted.ts"
+import { LockTimeoutError, SqlError, type SqlErrorReason, UnknownError } from "effect/sql/SqlError"
+import { broken, closed, dying, type Scripted, scripted, sqlState } from "./scripted.ts"
 
 const policy = Policy.immediate(3)
 
@@ -144,6 +144,28 @@ describe("a failure of one's own", () => {
     }))
 })
 
+describe("an AggregateError", () => {
+  const refused = (reason: SqlErrorReason) => new SqlError({ reason })
+  const locked = refused(new LockTimeoutError({ cause: new Error("database is locked") }))
+  const call = Object.assign(new Error("a call over HTTP"), { status: 503 })
+
+  it("is worth another attempt where each of its errors is, and comes of the database", () => {
+    expect(SqlRetry.isTransient(new AggregateError([locked, sqlState("40001")]))).toBe(true)
+    expect(SqlRetry.isTransient(new AggregateError([locked, call]))).toBe(false)
+    expect(SqlRetry.isTransient(new AggregateError([locked, sqlState("42601")]))).toBe(false)
+    expect(SqlRetry.isTransient(new AggregateError([]))).toBe(false)
+  })
+
+  it.effect("is an unknown COMMIT where one of its errors is", () =>
+    Effect.gen(function* () {
+      const client = yield* scripted({ answer: dying((statement) => statement === "COMMIT") })
+      const lost = failure(yield* runOn(client, update.pipe(SqlRetry.transaction(policy))))
+      expect(SqlRetry.isUnknownCommit(new AggregateError([locked, lost]))).toBe(true)
+      expect(SqlRetry.isUnknownCommit(new AggregateError([locked, locked]))).toBe(false)
+      expect([null, undefined, "lost", 1, {}, new Error("lost")].some(SqlRetry.isUnknownCommit)).toBe(false)
+    }))
+})
+
 describe("a connection that dies inside", () => {
   it.effect.each([["closed", closed], ["57P01", () => sqlState("57P01")]] as const)(
     "%s: is no defect, and retried",
@@ -170,6 +192,16 @@ describe("a connection that dies inside", () => {
       expect(failure(yield* runOn(client, Effect.andThen(update, declined).pipe(SqlRetry.transaction(policy)))))
         .toBe(declined)
       expect(client.log).toEqual(["BEGIN", "UPDATE t", "ROLLBACK"])
+    }))
+
+  it.effect("in the rollback, by a fault of TLS: the failure of one's own leaves as it is", () =>
+    Effect.gen(function* () {
+      const client = yield* scripted({
+        answer: dying((statement) => statement === "ROLLBACK", () => broken("ERR_SSL_BAD_RECORD_MAC"))
+      })
+      const declined = new Declined()
+      expect(failure(yield* runOn(client, Effect.andThen(update, declined).pipe(SqlRetry.transaction(policy)))))
+        .toBe(declined)
     }))
 
   it.effect("in the rollback of a defect: the defect stays, alone", () =>
@@ -219,6 +251,19 @@ describe("COMMIT", () => {
         expect(String(error)).toContain("pay gave up after 1 attempt")
         expect(String(error)).toContain("may have taken effect")
         expect(String(error)).toContain("lost at COMMIT: whether the transaction was committed is not known")
+        expect(SqlRetry.isUnknownCommit(error)).toBe(true)
+        expect(client.log).toEqual(["BEGIN", "UPDATE t", "COMMIT"])
+      })
+  )
+
+  // To a call that had still to connect, these say that nothing was sent. COMMIT was.
+  it.effect.each(["EHOSTUNREACH", "ENOBUFS", "ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR", "ERR_SSL_BAD_RECORD_MAC"])(
+    "that loses the connection by %s is not repeated either",
+    (code) =>
+      Effect.gen(function* () {
+        const client = yield* scripted({ answer: dying((statement) => statement === "COMMIT", () => broken(code)) })
+        const error = failure(yield* runOn(client, update.pipe(SqlRetry.transaction(policy))))
+        expect(error).toMatchObject({ _tag: "RetryExhausted", attempts: 1, reason: { _tag: "Unsafe" } })
         expect(SqlRetry.isUnknownCommit(error)).toBe(true)
         expect(client.log).toEqual(["BEGIN", "UPDATE t", "COMMIT"])
       })

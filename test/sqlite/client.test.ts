@@ -205,11 +205,25 @@ describe("a backup", () => {
         .toMatchObject({ _tag: "ConnectionError", operation: "backup" })
     }))
 
+  it.effect("into a file that is locked is worth another attempt", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const sql = yield* connect(filename)
+      yield* sql`CREATE TABLE t (id)`
+      const other = yield* connect(`${filename}.copy`)
+      yield* other.withTransaction(Effect.gen(function* () {
+        const failed = yield* reason(sql.backup(`${filename}.copy`))
+        expect(failed).toMatchObject({ _tag: "LockTimeoutError", operation: "backup", isRetryable: true })
+        expect(failed.message).toBe(`Failed to back up the database to ${filename}.copy: it is locked`)
+      }))
+      yield* sql.backup(`${filename}.copy`)
+    }))
+
   it.effect("inside a transaction is refused, where it would wait for itself", () =>
     Effect.gen(function* () {
       const filename = yield* file
       const sql = yield* connect(filename)
       const { message } = yield* reason(sql.withTransaction(sql.backup(`${filename}.copy`)))
-      expect(message).toBe("Failed to back up the database: a transaction is open")
+      expect(message).toBe(`Failed to back up the database to ${filename}.copy: a transaction is open`)
     }))
 })

@@ -118,18 +118,47 @@ describe("a failure", () => {
       const filename = yield* file
       const failed = yield* reason(connect(`${filename}/no/data.sqlite`))
       expect(failed).toMatchObject({ _tag: "ConnectionError", operation: "open" })
-      expect(failed.message).toBe("Failed to open the database: unable to open database file")
+      expect(failed.message).toBe(
+        `Failed to open the database ${filename}/no/data.sqlite: unable to open database file`
+      )
       expect((yield* reason(connect(filename, { readonly: true })))._tag).toBe("ConnectionError")
       expect((yield* reason(connect("a\0b")))._tag).toBe("UnknownError")
     }))
 
-  it.effect("of what is no database comes when it is opened", () =>
+  it.effect.each([{}, { readonly: true }, { disableWAL: true }])(
+    "of what is no database comes when it is opened: %j",
+    (config) =>
+      Effect.gen(function* () {
+        const filename = yield* file
+        writeFileSync(filename, "no database, however much of it there is. ".repeat(100))
+        const failed = yield* reason(connect(filename, config))
+        expect(failed).toMatchObject({ _tag: "UnknownError", operation: "open", isRetryable: false })
+        expect(failed.message).toBe(`Failed to open the database ${filename}: file is not a database`)
+      })
+  )
+
+  it.effect("of a name that is empty is said, where SQLite makes a database that nobody finds again", () =>
+    Effect.gen(function* () {
+      const failed = yield* reason(connect(""))
+      expect(failed).toMatchObject({ _tag: "UnknownError", operation: "open", isRetryable: false })
+      expect(failed.message).toContain("the filename is empty")
+      const sql = yield* inMemory()
+      expect((yield* reason(sql.backup(""))).message).toContain("the filename is empty")
+    }))
+
+  it.effect("of a statement that was prepared before its table went is one of its text", () =>
     Effect.gen(function* () {
       const filename = yield* file
-      writeFileSync(filename, "no database, however much of it there is. ".repeat(100))
-      const failed = yield* reason(connect(filename))
-      expect(failed).toMatchObject({ _tag: "UnknownError", operation: "open", isRetryable: false })
-      expect(failed.message).toBe("Failed to open the database: file is not a database")
+      const [sql, other] = [yield* connect(filename), yield* connect(filename)]
+      yield* sql`CREATE TABLE t (id)`
+      const statement = sql`SELECT * FROM t WHERE id = ${"hunter2"}`
+      yield* statement
+      yield* other`DROP TABLE t`
+      const failed = yield* reason(statement)
+      expect(failed).toMatchObject({ _tag: "SqlSyntaxError", operation: "prepare" })
+      expect(failed.message).toBe("Failed to prepare the statement: no such table: t")
+      yield* other`CREATE TABLE t (id)`
+      expect(yield* statement).toEqual([])
     }))
 
   it.effect("of a file that is damaged says so", () =>

@@ -3,6 +3,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Stream from "effect/Stream"
 import type { SqliteClient } from "@reprise/sqlite"
 import { connect, file, inMemory, onFile, reason } from "./database.ts"
 
@@ -118,6 +119,43 @@ describe("a transaction", () => {
       const failed = yield* reason(sql.withTransaction(sql.withTransaction(sql`INSERT OR ROLLBACK INTO t VALUES (1)`)))
       expect(failed._tag).toBe("UniqueViolation")
       yield* sql.withTransaction(sql`INSERT INTO t VALUES (2)`)
+    }))
+
+  it.effect("that SQLite itself rolled back takes no more statements, which would be committed one by one", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory()
+      yield* sql`CREATE TABLE t (id PRIMARY KEY)`
+      yield* sql`INSERT INTO t VALUES (1)`
+      const refusals = yield* Effect.forEach([
+        sql`INSERT INTO t VALUES (3)`,
+        sql`INSERT INTO t VALUES (3)`.unprepared,
+        Stream.runDrain(sql`INSERT INTO t VALUES (3) RETURNING id`.stream),
+        sql.withTransaction(sql`INSERT INTO t VALUES (3)`)
+      ], (late) =>
+        reason(sql.withTransaction(Effect.gen(function* () {
+          yield* sql`INSERT INTO t VALUES (2)`
+          yield* Effect.ignore(sql`INSERT OR ROLLBACK INTO t VALUES (1)`)
+          yield* late
+        }))))
+      for (const { _tag, message } of refusals) {
+        expect(_tag).toBe("UnknownError")
+        expect(message).toContain("the transaction is over")
+      }
+      expect(yield* ids(sql)).toEqual([1])
+      yield* sql.withTransaction(sql`INSERT INTO t VALUES (2)`)
+    }))
+
+  it.effect("takes no statements of a fiber that has outlived it", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory()
+      yield* sql`CREATE TABLE t (id)`
+      const ended = yield* Deferred.make<void>()
+      const late = yield* sql.withTransaction(
+        Effect.forkDetach(Effect.andThen(Deferred.await(ended), reason(sql`INSERT INTO t VALUES (1)`)))
+      )
+      yield* Deferred.succeed(ended, undefined)
+      expect((yield* Fiber.join(late)).message).toContain("the transaction is over")
+      expect(yield* ids(sql)).toEqual([])
     }))
 
   it.effect("that is open when the client is closed is rolled back, and ends as it would have", () =>

@@ -56,8 +56,8 @@ export const classify: (error: unknown) => Transience.Verdict = classifiers.clas
 
 /**
  * Whether another execution of the whole transaction is worth it, by {@link classify}: deadlocks (40P01), serialization
- * failures (40001), lock timeouts, statements that took too long, lost and refused connections, a server that shuts
- * down (57P0x), too many connections (53300).
+ * failures (40001), lock timeouts, statements that took too long or were cancelled (57014), lost and refused
+ * connections, a server that shuts down (57P0x), too many connections (53300), no disk or memory left (53100, 53200).
  *
  * Use it in policies of your own, around `sql.withTransaction` for one. {@link transaction} adds it by itself.
  *
@@ -164,15 +164,18 @@ export type Inside<E, O> = E | SqlError | Retry.TimeoutOf<O>
  */
 export type Failure<E, P, O> =
   | Inside<E, O>
-  | Retry.Exhausted<Retry.Meet<Exclude<Inside<E, O>, RetryExhausted>, Policy.Retried<P>>>
+  | Retry.Exhausted<Retry.Meet<Exclude<Inside<E, O>, RetryExhausted>, Policy.Retried<Chosen<P>>>>
 
 /**
  * Nothing where a policy can read the errors, and elsewhere something that no effect is, so that it does not compile.
  *
  * @category type helpers
  */
-export type Judged<Errors, P> = [Errors] extends [Policy.Input<P>] ? unknown
+export type Judged<Errors, P> = [Blind<Errors, Chosen<P>>] extends [never] ? unknown
   : { readonly "The policy must be able to read": Errors }
+
+/** Those of the policies that cannot read the errors. */
+type Blind<Errors, P> = P extends unknown ? ([Errors] extends [Policy.Input<P>] ? never : P) : never
 
 /**
  * Nothing where the functions of the options can read what is retried, as `Retry.Readable`.
@@ -180,12 +183,13 @@ export type Judged<Errors, P> = [Errors] extends [Policy.Input<P>] ? unknown
  * @category type helpers
  */
 export type Readable<E, P, O> = Retry.Readable<
-  Retry.Meet<Exclude<Inside<E, O>, RetryExhausted>, Policy.Retried<P>>,
+  Retry.Meet<Exclude<Inside<E, O>, RetryExhausted>, Policy.Retried<Chosen<P>>>,
   O
 >
 
-/** Without a policy and options. */
-type Plain = typeof policy
+/** What `policy` may be left out for. */
+type Choice = Policy.Any | undefined
+type Chosen<P> = P extends undefined ? typeof policy : P
 
 /**
  * Runs an effect as a transaction, and the whole of it again when {@link isTransient} accepts the failure and the
@@ -193,13 +197,15 @@ type Plain = typeof policy
  * the transaction, by `sql.afterCommit`, or from a table that is written in it.
  *
  * - Syntax, constraints, permissions: one attempt. A failure of your own inside rolls back and leaves as it is, also
- *   where the connection died meanwhile; defects stay defects, interruption rolls back
+ *   where the connection died meanwhile; defects stay defects; interruption rolls back, and waits for a COMMIT that is
+ *   under way
  * - A connection that dies inside is retried: the server rolled back. Where it dies at COMMIT the transaction may have
  *   been committed: `RetryExhausted` with reason `Unsafe`, for which {@link isUnknownCommit} is true. See `idempotent`
  * - Inside another transaction of the client it is a savepoint and executed once: what failed is the other one, and its
  *   failure goes there as it is
  *
- * `policy` defaults to {@link policy}. `RetryExhausted` says that it gave up.
+ * `policy` defaults to {@link policy}, and `undefined` leaves it at that: `SqlRetry.transaction(undefined, options)`.
+ * `RetryExhausted` says that it gave up.
  *
  * ```ts
  * import { Policy, Presets } from "@reprise/core"
@@ -228,18 +234,19 @@ type Plain = typeof policy
  * @category running
  */
 export const transaction: {
-  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Failure<E, Plain, {}>, R | SqlClient>
-  <A, E, R, P extends Policy.Any>(
+  <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, Failure<E, undefined, {}>, R | SqlClient>
+  <A, E, R, P extends Choice>(
     self: Effect.Effect<A, E, R> & Judged<Inside<E, {}>, P>,
-    policy: P
+    policy: P,
+    options?: undefined
   ): Effect.Effect<A, Failure<E, P, {}>, R | SqlClient>
   <
     A,
     E,
     R,
-    P extends Policy.Any,
+    P extends Choice,
     const O extends Options<
-      Retry.Meet<Exclude<E | SqlError | TimeoutError, RetryExhausted>, Policy.Retried<P>>,
+      Retry.Meet<Exclude<E | SqlError | TimeoutError, RetryExhausted>, Policy.Retried<Chosen<P>>>,
       unknown
     >
   >(
@@ -247,18 +254,18 @@ export const transaction: {
     policy: P,
     options: Retry.Only<O, Options>
   ): Effect.Effect<A, Failure<E, P, O>, R | SqlClient | Retry.NeededBy<O>>
-  (): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, Plain, {}>, R | SqlClient>
-  <P extends Policy.Any>(policy: P): <A, E, R>(
+  (): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, Failure<E, undefined, {}>, R | SqlClient>
+  <P extends Choice>(policy: P, options?: undefined): <A, E, R>(
     self: Effect.Effect<A, E, R> & Judged<Inside<E, {}>, P>
   ) => Effect.Effect<A, Failure<E, P, {}>, R | SqlClient>
-  <P extends Policy.Any, const O extends Options<unknown, unknown>>(policy: P, options: Retry.Only<O, Options>): <
+  <P extends Choice, const O extends Options<unknown, unknown>>(policy: P, options: Retry.Only<O, Options>): <
     A,
     E,
     R
   >(
     self: Effect.Effect<A, E, R> & Judged<Inside<E, O>, P> & Readable<E, P, O>
   ) => Effect.Effect<A, Failure<E, P, O>, R | SqlClient | Retry.NeededBy<O>>
-  <P extends Policy.Any, const O extends Options<never, unknown>>(policy: P, options: Retry.Only<O, Options>): <
+  <P extends Choice, const O extends Options<never, unknown>>(policy: P, options: Retry.Only<O, Options>): <
     A,
     E,
     R

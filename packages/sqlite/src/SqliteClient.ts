@@ -56,7 +56,8 @@ export interface SqliteClient extends SqlClient.SqlClient {
    * file, which misses what is still in the write-ahead log.
    *
    * What the destination held is lost. Other statements of this client wait until the copy is complete; it cannot be
-   * interrupted. It fails with a `SqlError` where it cannot write, and inside a transaction of this client.
+   * interrupted. It fails with a `SqlError` where it cannot write, `LockTimeoutError` where the destination is locked, and
+   * inside a transaction of this client.
    */
   readonly backup: (destination: string) => Effect.Effect<void, SqlError>
 
@@ -106,8 +107,9 @@ export interface SqliteClientConfig {
 /**
  * Opens the database for as long as the scope is open. Use it where a layer is in the way.
  *
- * It fails with a `SqlError`: `ConnectionError` for a file that cannot be opened or made, `UnknownError` for one that is
- * no database. While another process holds the lock that opening wants, it asks again every 10 milliseconds, without
+ * It fails with a `SqlError` that names the file: `ConnectionError` for one that cannot be opened or made,
+ * `AuthorizationError` for one that may not be written where it must, `UnknownError` for one that is no database and for
+ * a name that is empty. While another process holds the lock that opening wants, it asks again every 10 milliseconds, without
  * blocking, and after 5 seconds fails with `LockTimeoutError`. Statements that are still being read when the scope
  * closes fail; a transaction that is still open is rolled back.
  *

@@ -128,6 +128,56 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     expect(SqlRetry.classify(error)).toMatchObject({ transience: "terminal", applied: "no", code })
   })
 
+  it.each(["23505", "23503"])(
+    "a deferred constraint that COMMIT violates (%s) is one attempt, and known",
+    async (code) => {
+      const { attempts, error, rows } = await database.run(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          yield* sql`CREATE TABLE IF NOT EXISTS parents (id INTEGER PRIMARY KEY)`
+          yield* sql`CREATE TABLE IF NOT EXISTS deferred (
+          id INTEGER UNIQUE DEFERRABLE INITIALLY DEFERRED,
+          parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED
+        )`
+          let attempts = 0
+          const failing = Effect.suspend(() => {
+            attempts++
+            return code === "23505"
+              ? sql`INSERT INTO deferred VALUES (1), (1)`
+              : sql`INSERT INTO deferred VALUES (2, 7)`
+          })
+          const error = yield* Effect.flip(failing.pipe(SqlRetry.transaction(policy)))
+          return { attempts, error, rows: yield* sql`SELECT id FROM deferred` }
+        }),
+        { maxConnections: 1 }
+      )
+      expect(attempts).toBe(1)
+      expect(SqlRetry.classify(error)).toMatchObject({ transience: "terminal", applied: "no", code })
+      expect(SqlRetry.isUnknownCommit(error)).toBe(false)
+      expect(rows).toEqual([])
+    }
+  )
+
+  it("a failure that is caught inside is told at COMMIT, which PostgreSQL answers with a rollback", async () => {
+    const { attempts, error, rows } = await database.run(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        let attempts = 0
+        const careless = Effect.gen(function* () {
+          attempts++
+          yield* sql`UPDATE accounts SET balance = 7 WHERE id = 4`
+          yield* Effect.ignore(sql`SELECT 1 / 0`)
+        })
+        const error = yield* Effect.flip(careless.pipe(SqlRetry.transaction(policy)))
+        return { attempts, error, rows: yield* sql`SELECT id FROM accounts WHERE balance = 7` }
+      }),
+      { maxConnections: 1 }
+    )
+    expect(attempts).toBe(1)
+    expect(error).toMatchObject({ _tag: "SqlError", reason: { operation: "commit" } })
+    expect(rows).toEqual([])
+  })
+
   it("too many connections (53300) are waited out", async () => {
     const role = `reprise_few_${process.pid}`
     const url = new URL(server.url)

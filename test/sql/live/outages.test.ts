@@ -3,6 +3,7 @@ import { Policy, RetryExhausted } from "@reprise/core"
 import { SqlRetry } from "@reprise/sql"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -197,6 +198,32 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
     )
     expect(attempts).toBe(2)
     expect(rows).toEqual([{ id: 1 }])
+  })
+
+  it("an interruption during COMMIT waits for it, and leaves the connection clean", async () => {
+    const { clean, exit, rows } = await database.run(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient
+        yield* sql`CREATE TABLE slow (id INTEGER)`
+        yield* sql`CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS
+          'BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END'`
+        yield* sql`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slow DEFERRABLE INITIALLY DEFERRED
+          FOR EACH ROW EXECUTE FUNCTION slowly()`
+        const fiber = yield* Effect.forkChild(sql`INSERT INTO slow VALUES (1)`.pipe(SqlRetry.transaction(policy)))
+        yield* Effect.sleep("200 millis")
+        yield* Fiber.interrupt(fiber)
+        return {
+          exit: yield* Fiber.await(fiber),
+          rows: yield* sql`SELECT id FROM slow`,
+          // A transaction that wrote and is still open would have a number.
+          clean: yield* sql`SELECT pg_current_xact_id_if_assigned() IS NULL AS clean`
+        }
+      }),
+      { maxConnections: 1 }
+    )
+    expect(exit._tag === "Failure" && exit.cause.reasons.map(({ _tag }) => _tag)).toEqual(["Interrupt"])
+    expect(rows).toEqual([{ id: 1 }])
+    expect(clean).toEqual([{ clean: true }])
   })
 
   it("an interruption rolls back", async () => {

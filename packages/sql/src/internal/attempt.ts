@@ -27,22 +27,25 @@ export const isInside = (fiber: AnyFiber, sql: SqlClient.SqlClient): boolean =>
   Context.getOrUndefined(fiber.context, sql.transactionService) !== undefined
 
 // What it stopped has been rolled back.
-const tooLong = (duration: Duration.Duration): Cause.TimeoutError =>
-  Transience.annotate(
-    new Cause.TimeoutError(`A transaction took longer than ${Duration.format(duration)}`),
+const tooLong = (duration: Duration.Duration): Cause.TimeoutError => {
+  // A deadline leaves nanoseconds, which nobody wants to read.
+  const shown = Duration.millis(Math.floor(Duration.toMillis(duration)))
+  return Transience.annotate(
+    new Cause.TimeoutError(`A transaction took longer than ${Duration.format(shown)}`),
     { transience: "transient", applied: "no" }
   )
+}
 
 /**
  * Ends a transaction that is not at its end in time. Once COMMIT or ROLLBACK is under way nothing can call it back, so
  * what that comes to counts, late or not.
  */
-const limited = (self: AnyEffect, timeout: Duration.Duration, isOver: () => boolean): AnyEffect =>
+const limited = (self: AnyEffect, timeout: Duration.Duration, inner: Inner): AnyEffect =>
   Effect.flatMap(Deadline.remaining, (remaining) => {
     const duration = Option.match(remaining, { onNone: () => timeout, onSome: (left) => Duration.min(left, timeout) })
     const timer = Effect.flatMap(
       Effect.sleep(duration),
-      () => isOver() ? Effect.never : Effect.fail(tooLong(duration))
+      () => inner.exit !== undefined ? Effect.never : Effect.fail(tooLong(duration))
     )
     return Effect.raceFirst(self, timer)
   })
@@ -56,27 +59,39 @@ const begun = (sql: SqlClient.SqlClient, self: AnyEffect, statement: string | un
     )
   })
 
-const whole = (sql: SqlClient.SqlClient, self: AnyEffect, begin: Settings["begin"]): AnyEffect =>
-  // Uninterruptible, or nobody would put right what an interruption comes to.
-  Effect.uninterruptibleMask((restore) => {
-    let ended: Exit.Exit<unknown, unknown> | undefined
-    const observed = Effect.onExitPrimitive(self, (exit) => {
-      ended = exit
-      return undefined
-    })
-    return Effect.catchCause(
-      restore(begun(sql, observed, begin?.(sql))),
-      (cause) => Effect.failCause(causeOf(ended, cause))
-    )
+/** How the effect inside ended; `undefined` before it has. */
+interface Inner {
+  exit: Exit.Exit<unknown, unknown> | undefined
+}
+
+type Restore = (self: AnyEffect) => AnyEffect
+
+const whole = (
+  sql: SqlClient.SqlClient,
+  self: AnyEffect,
+  begin: Settings["begin"],
+  inner: Inner,
+  restore: Restore
+): AnyEffect => {
+  const observed = Effect.onExitPrimitive(self, (exit) => {
+    inner.exit = exit
+    return undefined
   })
+  return Effect.catchCause(
+    restore(begun(sql, observed, begin?.(sql))),
+    (cause) => Effect.failCause(causeOf(inner.exit, cause))
+  )
+}
 
 /** A transaction, or a savepoint inside one, whose failure says what it came to. */
-export const attempt = (sql: SqlClient.SqlClient, self: AnyEffect, { begin, timeout }: Settings): AnyEffect =>
-  timeout === undefined ? whole(sql, self, begin) : Effect.suspend(() => {
-    let isOver = false
-    const marking = Effect.onExitPrimitive(self, () => {
-      isOver = true
-      return undefined
-    })
-    return limited(whole(sql, marking, begin), timeout, () => isOver)
+export const attempt = (sql: SqlClient.SqlClient, self: AnyEffect, { begin, timeout }: Settings): AnyEffect => {
+  // Uninterruptible, or nobody would put right what an interruption comes to.
+  if (timeout === undefined) {
+    return Effect.uninterruptibleMask((restore) => whole(sql, self, begin, { exit: undefined }, restore))
+  }
+  return Effect.suspend(() => {
+    const inner: Inner = { exit: undefined }
+    const transaction = Effect.uninterruptibleMask((restore) => whole(sql, self, begin, inner, restore))
+    return limited(transaction, timeout, inner)
   })
+}

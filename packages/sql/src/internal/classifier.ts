@@ -1,11 +1,14 @@
 /** What an error means to a transaction. */
 import * as Transience from "@reprise/core/Transience"
-import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { comesOfSql } from "./chain.ts"
+import { isSqlError, isSqlErrorReason, type SqlError } from "effect/sql/SqlError"
+import { wraps } from "./chain.ts"
+
+/** Whether an error comes of a statement, however it was mapped since. */
+const comesOfSql = /* @__PURE__ */ wraps((error) => isSqlError(error) || isSqlErrorReason(error), "every")
 
 // A failure of something else, such as a call over HTTP, is not for the transaction to repeat, however transient it is:
 // the caller did not ask for that, and knows better.
-const ofSql = (error: unknown): Transience.Verdict => {
+const classify = (error: unknown): Transience.Verdict => {
   const verdict = Transience.classify(error)
   const isForUs = verdict.transience !== "transient" || verdict.reader === "self" || verdict.reader === "sqlstate" ||
     comesOfSql(error)
@@ -14,14 +17,10 @@ const ofSql = (error: unknown): Transience.Verdict => {
     : { ...verdict, transience: "unknown", applied: "maybe", throttled: false, reader: "none", code: undefined }
 }
 
-/** Made by core, so that a run knows of its predicate what it left unclassified. */
+/** Made by core, of `classify` alone, so that a run knows of its predicate what it left unclassified. */
 export const classifier: Transience.Classifier = /* @__PURE__ */ Transience.make([], {
-  classify: ofSql,
-  isTransient: (error) => ofSql(error).transience === "transient",
-  isTerminal: (error) => ofSql(error).transience === "terminal",
-  isUnknown: (error) => ofSql(error).transience === "unknown",
-  isThrottled: (error) => ofSql(error).throttled,
-  notApplied: (error) => ofSql(error).applied === "no"
+  ...Transience.standard,
+  classify
 })
 
 // Class 40 and lock_not_available, object_in_use; the reasons of drivers without SQLSTATE.
@@ -43,5 +42,5 @@ const lost = /^(?:08...|57P..|25P0[34]|ConnectionError)$/
 export const isLostConnection = (error: unknown): error is SqlError => {
   if (!isSqlError(error)) return false
   const { code, reader, transience } = classifier.classify(error)
-  return transience === "transient" && code !== undefined && (reader === "node" || lost.test(code))
+  return reader === "node" || (transience === "transient" && code !== undefined && lost.test(code))
 }

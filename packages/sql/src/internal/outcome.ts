@@ -39,9 +39,10 @@ const rolledBack = (own: AnyCause, told: AnyCause): AnyCause => {
   return faults.length === 0 ? cause : Cause.fromReasons([...cause.reasons, ...faults])
 }
 
+// That nothing applied only the database can say: the codes of a socket speak of the connection, over which COMMIT went.
 const mayHaveApplied = (error: unknown): boolean => {
-  const { applied, transience } = Transience.classify(error)
-  return transience === "transient" && applied !== "no"
+  const { applied, reader, transience } = Transience.classify(error)
+  return reader === "node" || (transience === "transient" && applied !== "no")
 }
 
 /** The effect succeeded, so it is COMMIT that failed: by an answer, after which nothing applied, or without one. */

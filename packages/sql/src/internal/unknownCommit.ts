@@ -1,7 +1,7 @@
 /** A connection that was lost at COMMIT. */
 import * as Transience from "@reprise/core/Transience"
-import { ConnectionError, SqlError } from "effect/sql/SqlError"
-import { some } from "./chain.ts"
+import { ConnectionError, isSqlError, SqlError } from "effect/sql/SqlError"
+import { wraps } from "./chain.ts"
 
 // A string, so that two copies of the package agree.
 const mark = "~@reprise/sql/UnknownCommit"
@@ -18,4 +18,7 @@ export const unknownCommit = (cause: SqlError): SqlError => {
   return Transience.annotate(error, { transience: "transient", applied: "maybe" })
 }
 
-export const isUnknownCommit = (error: unknown): boolean => some(error, (inner) => mark in inner)
+export const isUnknownCommit: (error: unknown) => boolean = /* @__PURE__ */ wraps(
+  (error) => isSqlError(error) && mark in error,
+  "some"
+)

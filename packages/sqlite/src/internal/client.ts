@@ -1,4 +1,5 @@
 /** Opens a database, and makes the client of it. */
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,10 +16,12 @@ import * as Connection from "./connection.ts"
 import * as Failure from "./failure.ts"
 
 const open = ({ disableWAL, filename, readonly }: SqliteClientConfig): DatabaseSync => {
+  Failure.requireName(filename, "open")
   // No `timeout`: SQLite would wait for a lock by blocking this thread, and every other fiber with it.
   const database = new DatabaseSync(filename, { readOnly: readonly === true })
   try {
-    if (readonly !== true && disableWAL !== true) database.exec("PRAGMA journal_mode = WAL")
+    // The one or the other reads the file: what is no database is found here.
+    database.exec(readonly === true || disableWAL === true ? "PRAGMA schema_version" : "PRAGMA journal_mode = WAL")
     return database
   } catch (thrown) {
     database.close()
@@ -33,7 +36,7 @@ const patience = { schedule: Schedule.spaced("10 millis"), times: 500 }
 
 const acquire = (config: SqliteClientConfig): Effect.Effect<DatabaseSync, SqlError, Scope> =>
   Effect.acquireRelease(
-    Effect.try({ try: () => open(config), catch: (thrown) => Failure.failure(thrown, "open") }),
+    Effect.try({ try: () => open(config), catch: (thrown) => Failure.fileFailure(thrown, "open", config.filename) }),
     (database) => Effect.sync(() => database.close())
   ).pipe(Effect.retry({ while: ({ reason }) => reason._tag === "LockTimeoutError", ...patience }))
 
@@ -48,7 +51,8 @@ export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, 
     const connection = Connection.make(database, {
       capacity: config.prepareCacheSize ?? 200,
       timeToLive: Duration.toMillis(config.prepareCacheTTL ?? "10 minutes"),
-      safeIntegers: config.safeIntegers === true
+      safeIntegers: config.safeIntegers === true,
+      isInside: (fiber) => Context.getOrUndefined(fiber.context, client.transactionService) !== undefined
     })
     const { acquirer, ...acquirers } = SqlClient.makeSqliteAcquirers({
       connection: Effect.succeed(connection),
@@ -56,7 +60,7 @@ export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, 
       isTransaction: () => database.isOpen && database.isTransaction
     })
 
-    const client = yield* SqlClient.make({
+    const client: SqlClient.SqlClient = yield* SqlClient.make({
       ...acquirers,
       acquirer,
       compiler: Statement.makeCompilerSqlite(config.transformQueryNames),
@@ -73,15 +77,18 @@ export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, 
     const inTransaction = Effect.map(Effect.serviceOption(client.transactionService), Option.isSome)
     const copied = (destination: string) =>
       Effect.uninterruptible(Effect.tryPromise({
-        try: () => copy(database, destination),
-        catch: (thrown) => Failure.failure(thrown, "backup")
+        try: () => {
+          Failure.requireName(destination, "backup")
+          return copy(database, destination)
+        },
+        catch: (thrown) => Failure.fileFailure(thrown, "backup", destination)
       }))
     const backup = (destination: string): Effect.Effect<void, SqlError> =>
       Effect.flatMap(inTransaction, (inside) =>
         inside
           // It would wait for the end of the transaction that it is part of.
-          ? Effect.fail(Failure.refusal("a transaction is open", "backup"))
-          : Effect.scoped(Effect.andThen(acquirer, copied(destination))))
+          ? Effect.fail(Failure.fileFailure(new TypeError("a transaction is open"), "backup", destination))
+          : Effect.asVoid(Effect.scoped(Effect.andThen(acquirer, copied(destination)))))
 
     return { client, backup }
   })

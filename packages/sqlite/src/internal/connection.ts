@@ -18,6 +18,8 @@ export interface Options {
   /** For how long an unused one is kept, in milliseconds. */
   readonly timeToLive: number
   readonly safeIntegers: boolean
+  /** Whether a transaction of this client is around. */
+  readonly isInside: (fiber: AnyFiber) => boolean
 }
 
 type AnyFiber = Fiber<unknown, unknown>
@@ -30,6 +32,25 @@ export const make = (database: DatabaseSync, options: Options): Connection => {
 
   const asBigInts = (fiber: AnyFiber): boolean => options.safeIntegers || fiber.getRef(SafeIntegers)
 
+  // After some failures SQLite rolls back by itself. What came then would be committed, one statement at a time.
+  const checkOpen = (fiber: AnyFiber): void => {
+    if (options.isInside(fiber) && database.isOpen && !database.isTransaction) {
+      throw Failure.refusal("the transaction is over: SQLite rolled it back, or a statement ended it", "execute")
+    }
+  }
+
+  // Where the schema has changed SQLite prepares a statement of the cache anew, and that may be what fails.
+  const failure = (thrown: unknown, operation: Failure.Operation, sql: string, parameters: number): SqlError => {
+    if (operation === "execute" && Failure.isLogicError(thrown)) {
+      try {
+        database.prepare(sql)
+      } catch (again) {
+        return Failure.failure(again, "prepare", parameters)
+      }
+    }
+    return Failure.failure(thrown, operation, parameters)
+  }
+
   const run = <A>(
     prepare: Prepare,
     sql: string,
@@ -39,6 +60,7 @@ export const make = (database: DatabaseSync, options: Options): Connection => {
     Effect.withFiber((fiber) => {
       let operation: Failure.Operation = "prepare"
       try {
+        checkOpen(fiber)
         const { parameters, returnsRows, statement } = prepare(sql, fiber)
         const bound = Parameters.bind(values, parameters)
         operation = "execute"
@@ -56,7 +78,7 @@ export const make = (database: DatabaseSync, options: Options): Connection => {
         // Which of the three forms was asked for, only the caller knows.
         return Effect.succeed(result as A)
       } catch (thrown) {
-        return Effect.fail(Failure.failure(thrown, operation, values.length))
+        return Effect.fail(failure(thrown, operation, sql, values.length))
       }
     })
 
@@ -77,6 +99,14 @@ export const make = (database: DatabaseSync, options: Options): Connection => {
     executeValuesUnprepared: (sql, values) => run<Values>(anew, sql, values, "arrays"),
     // A statement of its own: one that is read step by step loses its place when it is run again meanwhile.
     executeStream: (sql, values, transform) =>
-      rowStream({ prepare: () => Statements.prepare(database, sql), values, asBigInts, transform })
+      rowStream({
+        prepare: (fiber) => {
+          checkOpen(fiber)
+          return Statements.prepare(database, sql)
+        },
+        values,
+        asBigInts,
+        transform
+      })
   }
 }

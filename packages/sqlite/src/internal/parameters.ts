@@ -26,6 +26,8 @@ export const count = (sql: string): number => {
 }
 
 const describe = (value: unknown): string => {
+  if (typeof value === "bigint") return "a bigint of more than 64 bits"
+  if (value instanceof ArrayBuffer) return "an ArrayBuffer; bind a view of it, new Uint8Array(buffer)"
   if (isDate(value)) return "a Date; bind its getTime() or its toISOString()"
   if (Array.isArray(value)) return "an array; sql.in(values) makes a list, JSON.stringify(values) a text"
   if (typeof value === "object") return "an object; bind its fields one by one, or JSON.stringify it"
@@ -33,12 +35,19 @@ const describe = (value: unknown): string => {
 }
 
 const storable = (value: unknown): value is SQLInputValue =>
-  typeof value === "string" || typeof value === "number" || typeof value === "bigint" || value === null ||
-  ArrayBuffer.isView(value)
+  typeof value === "string" || typeof value === "number" || value === null || ArrayBuffer.isView(value) ||
+  (typeof value === "bigint" && BigInt.asIntN(64, value) === value)
+
+const allStorable = (values: ReadonlyArray<unknown>): values is ReadonlyArray<SQLInputValue> => {
+  // Twice as fast as `every`, which a batch of thousands of values feels.
+  for (let index = 0; index < values.length; index++) if (!storable(values[index])) return false
+  return true
+}
 
 const convert = (value: unknown, index: number): SQLInputValue => {
   if (storable(value)) return value
-  if (typeof value === "boolean") return value ? 1 : 0
+  // As a number it would be a REAL, and "1.0" in a column of texts.
+  if (typeof value === "boolean") return value ? 1n : 0n
   if (value === undefined) return null
   throw Failure.refusal(`parameter ${index + 1} is ${describe(value)}`, "bind")
 }
@@ -53,5 +62,5 @@ export const bind = (values: ReadonlyArray<unknown>, expected: number): Readonly
     throw Failure.refusal(`the statement takes ${expected} parameters, and ${values.length} were given`, "bind")
   }
   // Most often there is nothing to convert, and a copy would be the greater part of the work.
-  return values.every(storable) ? values : values.map(convert)
+  return allStorable(values) ? values : values.map(convert)
 }

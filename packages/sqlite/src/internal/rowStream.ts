@@ -19,7 +19,7 @@ type Rows = ReadonlyArray<Row>
 const chunkSize = 128
 
 interface Options {
-  readonly prepare: () => Prepared
+  readonly prepare: (fiber: Fiber<unknown, unknown>) => Prepared
   readonly values: ReadonlyArray<unknown>
   readonly asBigInts: (fiber: Fiber<unknown, unknown>) => boolean
   readonly transform: (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>) | undefined
@@ -36,7 +36,7 @@ interface Rest {
 
 const open = ({ prepare, values }: Options): Effect.Effect<Rest, SqlError, Scope> =>
   Effect.acquireRelease(
-    guarded("prepare", values, prepare).pipe(
+    Effect.withFiber((fiber) => guarded("prepare", values, () => prepare(fiber))).pipe(
       Effect.flatMap(({ parameters, statement }) =>
         guarded("execute", values, () => statement.iterate(...Parameters.bind(values, parameters)))
       ),

@@ -33,6 +33,7 @@ export const prepare = (database: DatabaseSync, sql: string): Prepared => {
 }
 
 interface Entry {
+  readonly sql: string
   readonly prepared: Prepared
   used: number
 }
@@ -52,20 +53,23 @@ export const cached = (
   let newest: Entry | undefined
 
   const evict = (now: number): void => {
-    for (const [sql, { used }] of entries) {
-      if (entries.size <= options.capacity && now - used < options.timeToLive) return
+    for (const [sql, entry] of entries) {
+      if (entries.size <= options.capacity && now - entry.used < options.timeToLive) return
       entries.delete(sql)
+      if (entry === newest) newest = undefined
     }
   }
 
   return (sql, now) => {
-    const found = entries.get(sql)
+    // The text of a large statement is made anew each time: to compare it with the last one costs less than its hash.
+    const found = newest?.sql === sql ? newest : entries.get(sql)
     if (found === undefined || now - found.used >= options.timeToLive) {
-      newest = { prepared: prepare(database, sql), used: now }
+      const made = { sql, prepared: prepare(database, sql), used: now }
       entries.delete(sql)
-      entries.set(sql, newest)
+      entries.set(sql, made)
+      newest = made
       evict(now)
-      return newest.prepared
+      return made.prepared
     }
     found.used = now
     if (found !== newest) {
