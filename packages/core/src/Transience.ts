@@ -303,7 +303,8 @@ export const standard: Classifier = classifiers.standard
  *
  * @category classifiers
  */
-export const make: (rules: ReadonlyArray<Rule>, otherwise?: Classifier) => Classifier = classifiers.make
+export const make: (rules: ReadonlyArray<Rule>, otherwise?: Pick<Classifier, "classify">) => Classifier =
+  classifiers.make
 
 /**
  * The verdict of the {@link standard} classifier on an error. Never throws; reads, and keeps, nothing but properties.

@@ -17,11 +17,8 @@ const classify = (error: unknown): Transience.Verdict => {
     : { ...verdict, transience: "unknown", applied: "maybe", throttled: false, reader: "none", code: undefined }
 }
 
-/** Made by core, of `classify` alone, so that a run knows of its predicate what it left unclassified. */
-export const classifier: Transience.Classifier = /* @__PURE__ */ Transience.make([], {
-  ...Transience.standard,
-  classify
-})
+/** Made by core, so that a run knows of its predicate what it left unclassified. */
+export const classifier: Transience.Classifier = /* @__PURE__ */ Transience.make([], { classify })
 
 // Class 40 and lock_not_available, object_in_use; the reasons of drivers without SQLSTATE.
 const conflict = /^(?:40...|55P03|55006|(?:Deadlock|Serialization|LockTimeout)Error)$/

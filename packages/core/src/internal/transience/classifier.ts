@@ -28,7 +28,10 @@ export const standard: Classifier = /* @__PURE__ */ fromClassify((error) =>
   chain.verdict(error, chain.decide(error, readers.read))
 )
 
-export const make = (rules: ReadonlyArray<Rule>, otherwise: Classifier = standard): Classifier => {
+export const make = (
+  rules: ReadonlyArray<Rule>,
+  otherwise: Pick<Classifier, "classify"> = standard
+): Classifier => {
   const read = firstOf(rules.map(fromRule))
   return fromClassify((error) => {
     // Whatever can be thrown may have a rule, but only an object wraps something.
