@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Deadline, Policy, RetryBudget, RetryControl, RetryExhausted } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -10,7 +11,7 @@ import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
-import { awaited, retrying, script } from "./clientScript.ts"
+import { awaited, type Reply, retrying, script } from "./clientScript.ts"
 
 const reasonOf = (exit: Exit.Exit<unknown, unknown>): string | undefined => {
   const error = Option.getOrUndefined(Exit.findErrorOption(exit))
@@ -148,6 +149,14 @@ describe("a hint in force", () => {
     }))
 })
 
+/** A run that hears a hint, and is gone after so long. */
+const hears = (client: ReturnType<typeof retrying>["client"], url: string, after: Duration.Input) =>
+  Effect.gen(function* () {
+    const first = yield* Effect.forkChild(client.get(url), { startImmediately: true })
+    yield* awaited(Effect.sleep(after), 1000)
+    yield* Fiber.interrupt(first)
+  })
+
 describe("a hint in force, longer than a run would wait", () => {
   it.effect("ends the runs that come later too, and they say when to come back", () =>
     Effect.gen(function* () {
@@ -158,6 +167,54 @@ describe("a hint in force, longer than a run would wait", () => {
       if (!RetryExhausted.is(error)) throw new Error(`not exhausted: ${String(error)}`)
       expect([error.reason._tag, error.attempts, sent.length]).toEqual(["RetryAfterTooLong", 1, 2])
       expect(error.retryAt === undefined ? 0 : DateTime.toEpochMillis(error.retryAt)).toBeGreaterThan(59_000)
+    }))
+
+  it.effect("is kept until it ends, whoever needs the room", () =>
+    Effect.gen(function* () {
+      const patient = Policy.immediate(1).pipe(Policy.honoringRetryAfter({ max: "10 minutes" }))
+      const { client, times } = retrying([[503, { "retry-after": "300" }], 200, 503, 200], patient, { maxOrigins: 1 })
+      yield* hears(client, "https://a.example/1", "100 millis")
+      yield* TestClock.adjust("61 seconds")
+      yield* awaited(client.get("https://b.example/"))
+      yield* awaited(client.get("https://a.example/2"), 1000)
+      expect(times.length).toBe(4)
+      expect(times[3]).toBeGreaterThanOrEqual(300_000)
+    }))
+
+  it.effect("makes room when it has ended, and nobody has used it for a minute", () =>
+    Effect.gen(function* () {
+      const { client, sent } = retrying([[503, { "retry-after": "50" }], 503], instant, {
+        maxOrigins: 1,
+        budget: undefined
+      })
+      yield* hears(client, "https://a.example/", "100 millis")
+      const sends: Array<number> = []
+      // The last finds the room taken, and is the first to share what is for all others.
+      for (const [host, after] of [["b", 70], ["c", 60], ["d", 0]] as const) {
+        yield* TestClock.adjust(Duration.seconds(after))
+        const before = sent.length
+        yield* awaited(client.get(`https://${host}.example/`), 0)
+        sends.push(sent.length - before)
+      }
+      expect(sends).toEqual([2, 2, 2])
+    }))
+
+  it.effect("counts from when it was heard, and not from when its run began", () =>
+    Effect.gen(function* () {
+      const late: Reply = () =>
+        Effect.delay(
+          Effect.succeed(new Response(null, { status: 503, headers: { "retry-after": "30" } })),
+          "100 seconds"
+        )
+      const { client, times } = retrying([late, 200, 503, 200], Policy.immediate(1), {
+        maxOrigins: 1,
+        attemptTimeout: "none"
+      })
+      yield* hears(client, "https://a.example/1", "101 seconds")
+      yield* awaited(client.get("https://b.example/"))
+      yield* awaited(client.get("https://a.example/2"), 1000)
+      expect(times.length).toBe(4)
+      expect(times[3]).toBeGreaterThanOrEqual(130_000)
     }))
 
   it.effect("is not that of origins that share a place", () =>
@@ -254,6 +311,29 @@ describe("names", () => {
     }))
 })
 
+describe("an answer whose end does not come", () => {
+  const stalled: Reply = () =>
+    Effect.sync(() =>
+      new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("busy")) }),
+        {
+          status: 503
+        }
+      )
+    )
+
+  it.effect("is waited for 50 ms, and its error shows what had come", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const { client, times } = retrying([stalled, 200], Policy.immediate(1), {
+        onRetry: ({ error }) => Effect.sync(() => seen.push(error instanceof HttpRetry.ResponseError && error.excerpt))
+      })
+      yield* awaited(client.get("https://a.example/"), 10)
+      expect(seen).toEqual(["busy"])
+      expect(times[1]).toBeLessThanOrEqual(60)
+    }))
+})
+
 describe("withOptions", () => {
   it.effect("is for the requests inside, merged with what is around", () =>
     Effect.gen(function* () {
@@ -274,6 +354,49 @@ describe("withOptions", () => {
       expect(times).toEqual([0, 2000])
       yield* awaited(client.get("https://a.example/").pipe(HttpRetry.withOptions({ attemptTimeout: "3 seconds" })))
       expect(times[3]! - times[2]!).toBe(3000)
+    }))
+
+  it("refuses a bad option where it is given, with a request or without", () => {
+    for (
+      const [name, bad] of Object.entries({
+        excerptBytes: -1,
+        attemptTimeout: 0,
+        redirects: 1.5,
+        budget: {},
+        profile: "githb",
+        transience: {},
+        keyed: { style: "x" },
+        responseHeaders: [1],
+        name: 1,
+        onRetry: null,
+        headers: "no",
+        policy: Policy.constant("1 second")
+      })
+    ) {
+      const options = { [name]: bad } as HttpRetry.RequestOptions // What is tested is that it is not.
+      expect(() => HttpRetry.withOptions(options)).toThrow(`withOptions.${name}`)
+      expect(() => HttpRetry.withOptions(Effect.void, options)).toThrow(`withOptions.${name}`)
+    }
+  })
+
+  it.effect("reads its options once, and not for each request", () =>
+    Effect.gen(function* () {
+      let reads = 0
+      const options = Object.defineProperty({ name: "x" }, "headers", {
+        enumerable: true,
+        get: () => {
+          reads++
+          return true
+        }
+      })
+      const { client } = retrying([200])
+      const get = client.get("https://a.example/").pipe(
+        HttpRetry.withOptions(options),
+        HttpRetry.withOptions({ name: "y" })
+      )
+      const before = reads
+      for (let n = 0; n < 5; n++) yield* get
+      expect(reads).toBe(before)
     }))
 
   it.effect("goes around clients that are not ours without effect", () =>

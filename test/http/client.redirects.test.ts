@@ -7,6 +7,7 @@ import * as Exit from "effect/Exit"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { awaited, type Reply, retrying } from "./clientScript.ts"
 
@@ -90,6 +91,18 @@ describe("redirects", () => {
       const { sent } = yield* execute(request, [to("/b", status), 200])
       expect([sent[1]!.method, sent[1]!.body._tag]).toEqual([then, then === method ? "Uint8Array" : "Empty"])
       expect(sent[1]!.headers["content-length"]).toBe(then === method ? "4" : undefined)
+    }))
+
+  it.effect("keep the fragment where they say none (RFC 9110, 10.2.2)", () =>
+    Effect.gen(function* () {
+      const request = HttpClientRequest.get("https://a.example/x#mine")
+      const { sent } = yield* execute(request, [to("/y"), to("https://b.example/z#theirs"), to("/last"), 200])
+      expect(sent.map(({ hash, url }) => [url, Option.getOrUndefined(hash)])).toEqual([
+        ["https://a.example/x#mine", undefined],
+        ["https://a.example/y", "mine"],
+        ["https://b.example/z", "theirs"],
+        ["https://b.example/last", "theirs"]
+      ])
     }))
 
   it.effect("that lead nowhere, or too far, pass", () =>

@@ -127,6 +127,14 @@ describe("which failures of the transport are retried", () => {
       expect(yield* run("GET", ["HPE_INVALID_CONSTANT"])).toMatchObject({ outcome: "TransportError", attempts: 1 })
     }))
 
+  it.effect("a failure that is its own cause is retried as any other", () =>
+    Effect.gen(function* () {
+      const inner = new Error("inner")
+      const outer = new Error("outer", { cause: inner })
+      inner.cause = outer
+      expect(yield* run("GET", [outer, 200])).toMatchObject({ outcome: 200, attempts: 2 })
+    }))
+
   it.effect("what the caller's own request causes is not", () =>
     Effect.gen(function* () {
       const encode: Reply = (request) =>
@@ -398,6 +406,16 @@ describe("a policy of the caller's", () => {
       expect(() => HttpRetry.client(undefined, bad as never)).toThrow(/must be/)
     }
     expect(() => HttpRetry.withOptions(Effect.void, { maxOrigins: 1 } as never)).toThrow(/maxOrigins must be one of/)
+  })
+})
+
+describe("an option that there is not", () => {
+  it("is named, and its value is not shown: it may be a key under a wrong name", () => {
+    const options = { idempotencykey: "secret" } as HttpRetry.Options // What is tested is that it is none.
+    for (const give of [() => HttpRetry.client(undefined, options), () => HttpRetry.withOptions(options)]) {
+      expect(give).toThrow(/idempotencykey must be one of/)
+      expect(give).not.toThrow(/secret/)
+    }
   })
 })
 

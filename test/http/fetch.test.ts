@@ -298,6 +298,14 @@ describe("FetchRetry.fetch", () => {
     expect(lastError instanceof FetchRetry.ResponseError && lastError.excerpt).toBe("busy")
   })
 
+  it("is not waited for longer than 50 ms, and its error shows what had come", async () => {
+    const { seen, url } = await serve(inOrder((response) => void response.writeHead(503).write("busy")))
+    const begin = performance.now()
+    const { lastError } = await exhaustion(quickly(url))
+    expect([seen.length, performance.now() - begin < 500]).toEqual([3, true])
+    expect(lastError instanceof FetchRetry.ResponseError && lastError.excerpt).toBe("busy")
+  })
+
   it("shows the beginning of the last answer, and of those before (HTTP review 23)", async () => {
     const { url } = await serve((number) => ({
       status: 500,
@@ -343,6 +351,16 @@ describe("FetchRetry.fetch", () => {
     const elsewhere = await FetchRetry.fetch(quick, { ...options, profile: "discord" })(url)
     expect([elsewhere.status, performance.now() - begin < 500]).toEqual([404, true])
     for (const { body } of [html, json, elsewhere]) await body?.cancel()
+  })
+
+  it("an attempt does not end of looking for hints", async () => {
+    const { seen, url } = await serve(inOrder((response) => {
+      response.writeHead(404, { "content-type": "application/json" }).write("{")
+    }))
+    const f = FetchRetry.fetch(quick, { ...options, profile: "google", attemptTimeout: "100 millis" })
+    const response = await f(url)
+    expect([response.status, seen.length]).toEqual([404, 1])
+    await response.body?.cancel()
   })
 
   it("takes null for no second argument, as fetch does", async () => {

@@ -66,6 +66,13 @@ describe("the three forms", () => {
     expect(moment(text)).toBe(millis)
   })
 
+  it.each([1e300, -1e300, Infinity, -Infinity, NaN, 9e15])("of two digits mean no year at %d", (at) => {
+    for (const [name, value] of [["retry-after", "Sunday, 06-Nov-94 08:49:37 GMT"], ["retry-after", "30"]] as const) {
+      const { hint } = RetryHint.read({ status: 503, headers: { [name]: value } }, { now: at })
+      expect(hint).toEqual(value === "30" ? { _tag: "After", millis: 30_000 } : undefined)
+    }
+  })
+
   it.each([
     ["a leap second", "Sat, 31 Dec 2016 23:59:60 GMT", Date.UTC(2017, 0, 1)],
     ["a leap day", "Thu, 29 Feb 2024 00:00:00 GMT", Date.UTC(2024, 1, 29)],

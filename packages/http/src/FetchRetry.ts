@@ -27,8 +27,8 @@ import type * as RetryHint from "./RetryHint.ts"
 export {
   /**
    * An answer that is worth another attempt: `lastError` of the exhaustion, and what policies, `when` and `onRetry` see.
-   * Its `excerpt`, up to 1,024 bytes of a body that is a text, is there from `onRetry` on; there is none where
-   * `exhausted` is `"response"`, as the body is for the caller.
+   * Its `excerpt`, up to 1,024 bytes of a body that is a text, is there from `onRetry` on, as far as it comes within
+   * 50 ms; there is none where `exhausted` is `"response"`, as the body is for the caller.
    */
   ResponseError
 } from "./internal/semantics/responseError.ts"
@@ -78,7 +78,10 @@ export interface Options {
    * attempts rather than three.
    */
   readonly budget?: RetryBudget.RetryBudget | "none" | undefined
-  /** How many origins have a budget of their own; the others share one. An integer of at least 1. Default: 1000. */
+  /**
+   * For how many origins there is a budget, and the hint in force; beyond it an origin that was not used for a minute
+   * makes room, and where there is none new origins share one. From 1 to 1,000,000. Default: 1000.
+   */
   readonly maxOrigins?: number | undefined
   /** How what a server says of the wait is read. Default: `"standard"`. */
   readonly profile?: RetryHint.ProfileName | RetryHint.Profile | undefined
@@ -137,7 +140,8 @@ export interface Options {
  * - **An abort** of the signal that was given ends an attempt, a wait or the reading of the body at once, with the
  *   signal's own reason. It is never retried; an attempt's own timeout is
  * - **A body** that is a text, a form, a `Blob` or bytes is sent again, and so is that of a `Request`, up to a megabyte.
- *   A stream is not, once it is read; see `bufferBody`
+ *   A form of up to a megabyte that can be read within a second is the same byte for byte. A stream is not sent again,
+ *   once it is read; see `bufferBody`
  * - **Redirects** are followed as `redirect` says, by the rules of the Fetch standard. The key, `retry-attempt` and the
  *   deadline do not go to another origin. Once a POST was redirected, a 429 says nothing of the servers before, which
  *   may have done what was asked: it is not sent again, unless those had its key

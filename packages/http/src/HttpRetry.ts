@@ -144,7 +144,8 @@ export interface Options {
    * How many redirects an attempt follows, by the rules of fetch; credentials, the key and the headers above stay
    * behind when they lead to another origin. From 0 to 100. Default: redirects are left to the client beneath.
    *
-   * The clients of Node.js and undici follow none. Fetch follows up to 20. Outside of browsers they are followed here in
+   * The clients of Node.js and undici follow none. Fetch follows up to 20. Outside of browsers (where the
+   * runtime is, or is like, Node.js) they are followed here in
    * its place, by its rules, where there is something that must not go along, a key or a header of ours, or where it
    * must be known which request failed, as with a POST; but not where a `FetchHttpClient.RequestInit` says what becomes
    * of redirects, or has an `integrity`. Browsers do not show redirects, and so the key goes along there, as it does
@@ -324,19 +325,24 @@ export interface RequestOptions extends Omit<Options, "maxOrigins" | "exhausted"
  * console.log(Effect.isEffect(report)) // => true
  * ```
  *
- * @throws `InvalidPolicy` for an option that there is not
+ * They are read once, where they are given.
+ *
+ * @throws `InvalidPolicy` for an option that there is not, or a bad one
  * @category requests
  */
 export const withOptions: {
   (options: RequestOptions): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   <A, E, R>(self: Effect.Effect<A, E, R>, options: RequestOptions): Effect.Effect<A, E, R>
-} = /* @__PURE__ */ dual(
-  2,
-  <A, E, R>(self: Effect.Effect<A, E, R>, options: RequestOptions): Effect.Effect<A, E, R> => {
-    settings.check("withOptions", options, ["maxOrigins", "exhausted"])
-    return Effect.updateService(self, configs.Current, (around) => configs.merge(around, options))
-  }
-)
+} = (first: Effect.Effect<unknown, unknown, unknown> | RequestOptions, second?: RequestOptions): never => {
+  // `never` fits both overloads. A bad option throws where it is given, before there is a request.
+  if (Effect.isEffect(first)) return provided(configs.given(second!))(first) as never
+  return provided(configs.given(first)) as never
+}
+
+const provided = (options: RequestOptions): <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R> => {
+  const over = configs.over(options)
+  return (self) => Effect.updateService(self, configs.Current, over)
+}
 
 type Request = HttpClientRequest.HttpClientRequest
 
@@ -381,7 +387,7 @@ export const keyed: {
 
 type Given = [options?: KeyOptions] | [key: string, options?: KeyOptions]
 
-const keyOf = (given: Given): { readonly key: string | undefined; readonly form: marks.KeyForm } => {
+const keyOf = (given: Given): { readonly key: string | undefined; readonly form: keys.KeyForm } => {
   const [first] = given
   const isOptions = typeof first === "object" && first !== null
   // An order without a number must not become an order with another key each time.
@@ -389,7 +395,7 @@ const keyOf = (given: Given): { readonly key: string | undefined; readonly form:
     throw new InvalidPolicy({ argument: "keyed.key", value: first, rule: "a key; keyed() and keyed(options) make one" })
   }
   const options = (isOptions ? first : given[1]) ?? {}
-  const form = keys.form("keyed", validate.options("keyed", options, ["header", "style"]))
+  const form = keys.form("keyed", validate.options("keyed", options, settings.keyKinds))
   return { key: isOptions ? undefined : first, form }
 }
 

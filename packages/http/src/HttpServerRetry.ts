@@ -60,7 +60,7 @@ export interface IncomingOptions {
 export const incoming = (options: IncomingOptions = {}): <A, E, R>(
   app: Effect.Effect<A, E, R>
 ) => Effect.Effect<A, E, R | HttpServerRequest.HttpServerRequest> => {
-  const { within } = validate.options("incoming", options, ["within"])
+  const { within } = validate.options("incoming", options, { within: [] })
   const longest = within === undefined ? undefined : validate.duration("incoming.within", within, 1)
   return (app) => internal.incoming(app, longest)
 }
@@ -91,7 +91,7 @@ export interface OverloadedOptions {
  * @category responses
  */
 export const overloaded = (options: OverloadedOptions = {}): HttpServerResponse.HttpServerResponse => {
-  const { retryAfter } = validate.options("overloaded", options, ["retryAfter"])
+  const { retryAfter } = validate.options("overloaded", options, { retryAfter: [] })
   return respond.unavailable(
     retryAfter === undefined ? undefined : validate.duration("overloaded.retryAfter", retryAfter, 0)
   )

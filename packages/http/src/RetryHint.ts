@@ -76,8 +76,10 @@ export interface Reading {
   /** Where the hint stood: a header, or a place in the body. */
   readonly source: string | undefined
   /**
-   * Whether the hint is readable, and too long to be of use whatever the limits of the client: it is past 1e15
-   * milliseconds, or past what the vendor's own client would wait. Give up, and tell when to come back.
+   * Whether the hint is readable, and longer than anybody waits: past 1e15 milliseconds, past what the vendor's own
+   * client would wait, or a moment where seconds are due. It is for a program that reads responses by itself: give up,
+   * and tell when to come back. The clients of this package do not ask: they go by `hint`, and by the longest one that
+   * their policy follows.
    */
   readonly tooLong: boolean
   /** Whether to try again, where the server or, by the vendor's own rules, the status says so. */
@@ -244,6 +246,7 @@ export interface Context {
 export interface Finding {
   readonly hint?: Transience.Hint | undefined
   readonly shouldRetry?: boolean | undefined
+  /** Of the wait; see {@link Reading}. Default: whether it is past 1e15 milliseconds. */
   readonly tooLong?: boolean | undefined
   /** Where, if not in the `source` of the rule. */
   readonly source?: string | undefined

@@ -10,7 +10,8 @@ import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
 import * as drain from "./drain.ts"
 import * as fetchInit from "./fetchInit.ts"
 import { hasOne } from "../semantics/key.ts"
-import { isCrossOrigin, isPage } from "./page.ts"
+import { isCrossOrigin, isPage } from "../semantics/page.ts"
+import * as redirects from "../semantics/redirect.ts"
 import * as redirect from "./redirect.ts"
 import { isAnswerTo, isFailureOf } from "./sameRequest.ts"
 import type { Settings } from "../semantics/settings.ts"
@@ -60,9 +61,6 @@ const announced = (
   })
 }
 
-// As many as fetch follows.
-const mostOfFetch = 20
-
 /** What fetch calls a network error, of a kind that stays. */
 const refused = (request: Request, description: string): HttpClientError.HttpClientError =>
   Transience.annotate(
@@ -72,10 +70,10 @@ const refused = (request: Request, description: string): HttpClientError.HttpCli
 
 /** Follows a request for as long as redirects are ours to follow: as asked, or in place of a fetch that would. */
 const followed = <E, R>(send: Send<E, R>, journey: Journey, first: Request): Effect.Effect<Response, E, R> => {
-  const { idempotent, keyHeaders, settings: { redirects }, spent } = journey
+  const { idempotent, keyHeaders, settings: { redirects: asked }, spent } = journey
   const ours = [...keyHeaders, attemptHeader, deadlineHeader]
   const needsHand = !isPage() && (!idempotent || hasOne(first, ours))
-  const byHand = redirects !== undefined ? "always" : needsHand ? "where nothing is said" : "never"
+  const byHand = asked !== undefined ? "always" : needsHand ? "where nothing is said" : "never"
   const follow = (request: Request, hops: number, without: ReadonlyArray<string>): Effect.Effect<Response, E, R> => {
     const seen: fetchInit.Seen = { redirects: undefined }
     // Of most requests nothing of this is asked.
@@ -88,20 +86,22 @@ const followed = <E, R>(send: Send<E, R>, journey: Journey, first: Request): Eff
         return Effect.fail(error)
       },
       onSuccess: (response) => {
+        // What has succeeded is over, whoever it was that answered.
+        if (response.status < 300) return Effect.succeed(response)
         const isAnswer = isAnswerTo(request, response)
         if (!isAnswer) journey.elsewhere = true
-        const most = redirects ?? (isAnswer && seen.redirects === "by hand" ? mostOfFetch : 0)
+        const most = asked ?? (isAnswer && seen.redirects === "by hand" ? redirects.most : 0)
         const to = most === 0 ? undefined : redirect.next(request, response, ours, spent())
         if (to === undefined) return Effect.succeed(response)
-        const refusal = typeof to === "string" ? to : hops === most ? `more than ${most} redirects` : undefined
-        if (refusal !== undefined && redirects !== undefined) return Effect.succeed(response)
+        const refusal = typeof to === "string" ? to : hops === most ? redirects.tooMany(most) : undefined
+        if (refusal !== undefined && asked !== undefined) return Effect.succeed(response)
         if (refusal !== undefined || typeof to === "string") {
           // Such is what the client of fetch fails with.
           return Effect.andThen(drain.cancel(response), Effect.fail(refused(request, refusal ?? "redirect") as E))
         }
         journey.elsewhere = true
         if (!hasOne(to.request, keyHeaders)) journey.keyed = false
-        return Effect.andThen(drain.drain(response, 0), follow(to.request, hops + 1, [...without, ...to.without]))
+        return Effect.andThen(drain.drain(response), follow(to.request, hops + 1, [...without, ...to.without]))
       }
     })
   }

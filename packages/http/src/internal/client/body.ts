@@ -1,11 +1,12 @@
 /** Which request bodies can be sent again, and how one that cannot becomes one that can. */
 import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import * as Cause from "effect/Cause"
-import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpBody from "effect/http/HttpBody"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Stream from "effect/Stream"
+import * as forms from "../semantics/form.ts"
+import { beforeDeadline } from "../semantics/time.ts"
 import * as prefix from "./prefix.ts"
 
 type Request = HttpClientRequest.HttpClientRequest
@@ -81,44 +82,38 @@ const buffered = (
   request: Request,
   body: HttpBody.Stream,
   most: number,
-  longest: Duration.Input | undefined
-): Effect.Effect<Prepared> =>
-  Effect.map(prefix.read(body.stream, most, longest), ({ bytes, close, rest }) => {
+  attempt: number
+): Effect.Effect<Prepared> => {
+  const read = Effect.flatMap(
+    beforeDeadline(attempt),
+    (millis) => prefix.read(body.stream, most, Number.isFinite(millis) ? millis : undefined)
+  )
+  return Effect.map(read, ({ bytes, close, rest }) => {
     if (rest === undefined) {
       return lasting(HttpClientRequest.setBody(request, HttpBody.uint8Array(bytes, body.contentType)))
     }
     const whole = Stream.concat(Stream.succeed(bytes), rest)
     return watched(request, HttpBody.stream(whole, body.contentType, body.contentLength), false, close)
   })
-
-// Larger ones are not worth the memory.
-const mostFormBytes = 1_048_576
-
-const sizeOf = (form: FormData): number => {
-  let bytes = 0
-  for (const [name, value] of form) bytes += name.length + (typeof value === "string" ? value.length : value.size)
-  return bytes
 }
 
-/** A form in the bytes that it is sent in: written anew each time, it would have another boundary each time. */
-const written = (request: Request, form: FormData): Effect.Effect<Prepared> => {
-  if (sizeOf(form) > mostFormBytes) return Effect.succeed(lasting(request))
-  return Effect.map(
-    Effect.promise(async () => {
-      const response = new Response(form)
-      return HttpBody.uint8Array(
-        new Uint8Array(await response.arrayBuffer()),
-        response.headers.get("content-type") ?? undefined
-      )
-    }),
-    (body) => lasting(HttpClientRequest.setBody(request, body))
-  )
-}
+/** A form that is written once, or goes as it is. */
+const formed = (request: Request, given: FormData, attempt: number): Effect.Effect<Prepared> =>
+  Effect.suspend(() => {
+    const form = forms.copy(given)
+    return Effect.map(forms.written(form, attempt), (written) =>
+      lasting(
+        written === undefined
+          ? withBody(request, HttpBody.formData(form))
+          : HttpClientRequest.setBody(request, HttpBody.uint8Array(written.bytes, written.type))
+      ))
+  })
 
 /** As fetch takes it when it is called: the caller may go on to write into it. */
 const snapshot = (body: unknown): unknown => {
   if (body instanceof ArrayBuffer) return body.slice(0)
   if (ArrayBuffer.isView(body)) return new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice()
+  if (body instanceof FormData) return forms.copy(body)
   return body instanceof URLSearchParams ? new URLSearchParams(body) : body
 }
 
@@ -126,27 +121,29 @@ const isLasting = (body: unknown): boolean =>
   body === undefined || body === null || typeof body === "string" || body instanceof ArrayBuffer ||
   ArrayBuffer.isView(body) || body instanceof Blob || body instanceof URLSearchParams || body instanceof FormData
 
-/** The request as it is to be sent, and sent again; `longest` is how long a body may take to be read before. */
-export const prepare = (request: Request, longest: Duration.Input | undefined): Effect.Effect<Prepared> => {
+/**
+ * The request as it is to be sent, and sent again. Only what must be read first takes time: no more than an attempt may,
+ * `attempt` milliseconds, nor than is left until the deadline.
+ */
+export const prepare = (request: Request, attempt: number): Prepared | Effect.Effect<Prepared> => {
   const { body } = request
-  const what = said.get(body)
   switch (body._tag) {
     case "Empty":
-      return Effect.succeed(lasting(request))
+      return lasting(request)
     case "Uint8Array":
-      return Effect.succeed(lasting(withBody(request, HttpBody.uint8Array(body.body.slice(), body.contentType))))
+      return lasting(withBody(request, HttpBody.uint8Array(body.body.slice(), body.contentType)))
     case "FormData":
-      return written(request, body.formData)
+      return formed(request, body.formData, attempt)
     case "Raw":
       // Whoever reads it is not noticed, so it counts as read as soon as it is sent.
-      return Effect.succeed(
-        isLasting(body.body) || what?.replayable === true
-          ? lasting(withBody(request, new HttpBody.Raw(snapshot(body.body), body.contentType, body.contentLength)))
-          : { ...lasting(request), spent: () => true }
-      )
-    case "Stream":
+      return isLasting(body.body) || said.get(body)?.replayable === true
+        ? lasting(withBody(request, new HttpBody.Raw(snapshot(body.body), body.contentType, body.contentLength)))
+        : { ...lasting(request), spent: () => true }
+    case "Stream": {
+      const what = said.get(body)
       return what === undefined || what.replayable
-        ? Effect.succeed(watched(request, body, what !== undefined, Effect.void))
-        : buffered(request, body, what.bytes, longest)
+        ? watched(request, body, what !== undefined, Effect.void)
+        : buffered(request, body, what.bytes, attempt)
+    }
   }
 }

@@ -1,10 +1,12 @@
 /** A client's own options, and those of a request on top of them. */
 import type * as Policy from "@reprise/core/Policy"
+import * as Presets from "@reprise/core/Presets"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Context from "effect/Context"
 import type { Options, RequestOptions } from "../../HttpRetry.ts"
 import * as origins from "../semantics/origins.ts"
 import * as settings from "../semantics/settings.ts"
+import * as validate from "../semantics/validate.ts"
 
 /** What is said of the requests inside; see `HttpRetry.withOptions`. */
 export const Current: Context.Reference<RequestOptions | undefined> = /* @__PURE__ */ Context.Reference(
@@ -12,11 +14,30 @@ export const Current: Context.Reference<RequestOptions | undefined> = /* @__PURE
   { defaultValue: (): RequestOptions | undefined => undefined }
 )
 
-/** The options, of which what is given later counts; `undefined` is not given. */
-export const merge = (first: RequestOptions | undefined, second: RequestOptions): RequestOptions => ({
-  ...first,
-  ...Object.fromEntries(Object.entries(second).filter((entry) => entry[1] !== undefined))
-})
+/** What is there for an object, made once. */
+const remembered = <K extends object, A>(make: (key: K) => A): (key: K) => A => {
+  const known = new WeakMap<K, A>()
+  return (key) => {
+    let made = known.get(key)
+    if (made === undefined) known.set(key, made = make(key))
+    return made
+  }
+}
+
+/** The options of a request, as they are now: `undefined` is not given. */
+export const given = (options: RequestOptions): RequestOptions => {
+  const { policy, ...rest } = validate.options("withOptions", options, settings.requestKinds)
+  settings.make("withOptions", policy ?? Presets.http, rest)
+  return Object.fromEntries(Object.entries(options).filter((entry) => entry[1] !== undefined))
+}
+
+/** What is given, on top of what is given around it. */
+export const over = (
+  options: RequestOptions
+): (around: RequestOptions | undefined) => RequestOptions => {
+  const merged = remembered((around: RequestOptions): RequestOptions => ({ ...around, ...options }))
+  return (around) => around === undefined ? options : merged(around)
+}
 
 /** What all requests of a client share. */
 export interface Config {
@@ -26,23 +47,17 @@ export interface Config {
 }
 
 export const make = (policy: Policy.Any, options: Options): Config => {
-  settings.check("client.options", options, ["policy"])
-  const { maxOrigins = 1000, ...rest } = options
-  const most = settings.integer("client.maxOrigins", maxOrigins, 1, 1_000_000)
-  const base = settings.make("client", policy, rest)
+  validate.options("client", options, settings.clientKinds)
+  const most = settings.most("client", options)
+  const { ...mine } = options
+  const base = settings.make("client", policy, mine)
   const own = origins.make(() => RetryBudget.make(), most)
-  const around = new WeakMap<RetryBudget.RetryBudget, origins.Origins>()
+  const around = remembered((shared: RetryBudget.RetryBudget) => origins.make(() => shared, most))
+  const whole = remembered(({ policy: another, ...more }: RequestOptions) =>
+    settings.make("withOptions", another ?? policy, { ...mine, ...more })
+  )
   return {
-    settings: (more) => {
-      if (more === undefined) return base
-      const { policy: another, ...merged } = merge(rest, more)
-      return settings.make("withOptions", another ?? policy, merged)
-    },
-    origins: (shared) => {
-      if (shared === undefined) return own
-      let known = around.get(shared)
-      if (known === undefined) around.set(shared, known = origins.make(() => shared, most))
-      return known
-    }
+    settings: (more) => more === undefined ? base : whole(more),
+    origins: (shared) => shared === undefined ? own : around(shared)
   }
 }

@@ -4,17 +4,11 @@
  */
 import * as Headers from "effect/http/Headers"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
-import { isName } from "../semantics/key.ts"
+import { isName, type KeyForm } from "../semantics/key.ts"
 
 type Request = HttpClientRequest.HttpClientRequest
 
 const header = "reprise-retry"
-
-/** How an idempotency key is written, and where. */
-export interface KeyForm {
-  readonly header: string
-  readonly style: "quoted" | "bare"
-}
 
 export interface Marks {
   /** A second execution changes nothing, whatever the method. */

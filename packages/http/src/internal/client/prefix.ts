@@ -7,6 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Pull from "effect/Pull"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { joined } from "../semantics/bytes.ts"
 
 export interface Prefix<E> {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -14,16 +15,6 @@ export interface Prefix<E> {
   readonly rest: Stream.Stream<Uint8Array, E> | undefined
   /** Ends the stream, whether or not the rest was read. */
   readonly close: Effect.Effect<void>
-}
-
-const joined = (chunks: ReadonlyArray<Uint8Array>, length: number): Uint8Array<ArrayBuffer> => {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }
 
 type Pulled<E> = Pull.Pull<NonEmptyReadonlyArray<Uint8Array>, E>

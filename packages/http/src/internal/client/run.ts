@@ -1,20 +1,21 @@
 /** One request from its first attempt to its outcome. */
-import * as Deadline from "@reprise/core/Deadline"
 import * as Retry from "@reprise/core/Retry"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import { is as isExhausted, type RetryExhausted } from "@reprise/core/RetryExhausted"
 import type * as Transience from "@reprise/core/Transience"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
-import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Fiber from "effect/Fiber"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import type * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Option from "effect/Option"
 import { readsBody } from "../hints/profiles.ts"
-import { judge } from "../semantics/judge.ts"
+import { putAway } from "../semantics/drain.ts"
+import { isOver, judge } from "../semantics/judge.ts"
+import { heed, type Origins } from "../semantics/origins.ts"
+import * as patience from "../semantics/patience.ts"
+import { monotonicMillisOf } from "../semantics/time.ts"
 import * as attempts from "./attempt.ts"
 import * as body from "./body.ts"
 import { type Config, Current } from "./config.ts"
@@ -37,11 +38,11 @@ const originOf = (request: Request): string =>
 interface Run extends attempts.Journey {
   readonly request: Request
   /** How a key of the run's own is written, where it has one. */
-  readonly generated: marks.KeyForm | undefined
+  readonly generated: key.KeyForm | undefined
   /** Whether the body failed by itself. */
   readonly broken: () => boolean
-  /** The budget of an origin, which knows of the hint in force there. */
-  readonly budgetOf: (origin: string) => RetryBudget.Holding
+  /** The budgets by origin, which know of the hints in force. */
+  readonly origins: Origins
   /** When the attempt began, in monotonic milliseconds. */
   began: number
   /** The last failing response. */
@@ -61,39 +62,14 @@ interface Answer {
   readonly refused: unknown
 }
 
-// The server could not be sure of the connection, or of the early data: either is over at the next attempt.
-const once: ReadonlySet<number> = new Set([421, 425])
-
-/** The wait that an origin asks for is in force for all, as long as this client would wait. */
-const heeded = (run: Run, { url }: Response, wait: number): Effect.Effect<void> =>
-  // A redirect may have led elsewhere.
-  run.budgetOf(URL.canParse(url) ? new URL(url).origin : run.origin).hold(Math.min(wait, run.settings.hintLimit))
-
-// A caller that gets the response as it is waits for its body, which may have no end.
-const longestLook = 1000
-
-/** How many milliseconds a body may be waited for: the attempt is not to end of it. */
-const patienceOf = ({ began, settings: { attemptTimeout } }: Run): Effect.Effect<number> =>
-  Effect.flatMap(Deadline.remaining, (deadline) =>
-    Effect.map(monotonicMillis, (now) => {
-      const left = attemptTimeout === undefined
-        ? Infinity
-        : Duration.toMillis(Duration.fromInputUnsafe(attemptTimeout)) - (now - began)
-      const most = Option.match(deadline, { onNone: () => Infinity, onSome: Duration.toMillis })
-      return Math.max(0, Math.min(longestLook, left / 2, most / 2))
-    }))
-
-const monotonicMillis = /* @__PURE__ */ Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
-
 /** The response, or the error that it is where it is worth a retry. `refused` is what it came as, if not as itself. */
 const judged = (run: Run, given: Response, refused?: unknown): Effect.Effect<Response, ResponseError> => {
   const { status } = given
   if (status < 400) return Effect.succeed(given)
   const { seen, settings } = run
-  if (seen.has(status)) return Effect.succeed(given)
-  if (once.has(status)) seen.add(status)
+  if (isOver(seen, status)) return Effect.succeed(given)
   const looked = readsBody(settings.profile, status) && refused === undefined && given.request.method !== "HEAD"
-    ? Effect.flatMap(patienceOf(run), (longest) => unread.look(given, longest))
+    ? Effect.flatMap(patience.look(settings, run.began), (longest) => unread.look(given, longest))
     : Effect.succeed({ response: given, body: undefined })
   return Effect.flatMap(looked, ({ body, response }) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
@@ -104,7 +80,10 @@ const judged = (run: Run, given: Response, refused?: unknown): Effect.Effect<Res
       const { error, wait = 0 } = made
       run.answer = { error, response, refused }
       run.pending = run.answer
-      return wait === 0 ? Effect.fail(error) : Effect.andThen(heeded(run, response, wait), Effect.fail(error))
+      if (wait === 0) return Effect.fail(error)
+      // As long as this client would wait.
+      const heeded = heed(run.origins, run.origin, response.url, Math.min(wait, settings.hintLimit))
+      return Effect.andThen(heeded, Effect.fail(error))
     }))
 }
 
@@ -119,22 +98,12 @@ const drained = (run: Run): Effect.Effect<void> => {
   const { pending, settings } = run
   if (pending === undefined) return Effect.void
   run.pending = undefined
-  return Effect.map(drain.drain(pending.response, settings.excerpt), (excerpt) => {
-    if (excerpt !== "") setExcerpt(pending.error, excerpt)
-  })
+  const { error, response } = pending
+  return drain.drain(response, { excerptBytes: settings.excerpt, tell: (excerpt) => setExcerpt(error, excerpt) })
 }
 
-// A body that is there already is read in no time, and for another nobody waits, neither a retry nor the caller.
-const patience = 50
-
 /** The same, and goes on when it has begun. */
-const putAway = (run: Run): Effect.Effect<void> =>
-  run.pending === undefined
-    ? Effect.void
-    : Effect.flatMap(
-      Effect.forkDetach(drained(run), { startImmediately: true }),
-      (fiber) => Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), patience))
-    )
+const away = (run: Run): Effect.Effect<void> => run.pending === undefined ? Effect.void : putAway(drained(run))
 
 const cancelled = (run: Run): Effect.Effect<void> =>
   run.pending === undefined ? Effect.void : drain.cancel(run.pending.response)
@@ -160,7 +129,7 @@ const unexhausted = (run: Run, { lastError }: RetryExhausted): Effect.Effect<Res
       })
     })
     : lastError
-  return Effect.andThen(putAway(run), Effect.fail(failed))
+  return Effect.andThen(away(run), Effect.fail(failed))
 }
 
 /** The run is over: a response that the policy leaves alone passes after all, and another goes out of the way. */
@@ -170,35 +139,29 @@ const ended = (run: Run, cause: Cause.Cause<unknown>): Effect.Effect<Response, u
   if (pending !== undefined && error === pending.error) return passed(pending)
   // A client beneath may have retries of its own, and then that is its error.
   if (settings.exhausted === "response" && isExhausted(error) && error !== failure) return unexhausted(run, error)
-  return Effect.andThen(putAway(run), Effect.failCause(cause))
+  return Effect.andThen(away(run), Effect.failCause(cause))
 }
-
-const begun = (run: Run): Effect.Effect<void> =>
-  Effect.flatMap(monotonicMillis, (now) => {
-    run.began = now
-    return putAway(run)
-  })
 
 const attempt = <E, R>(
   send: attempts.Send<E, R>,
   run: Run,
   request: Request
 ): Effect.Effect<Response, E | ResponseError, R> =>
-  Effect.flatMap(
-    Effect.andThen(begun(run), Retry.Attempt),
-    ({ number }) =>
-      Effect.matchEffect(attempts.make(send, run, request, number), {
-        onSuccess: (response) => judged(run, response),
-        onFailure: (error): Effect.Effect<never, E | ResponseError> => {
-          const response = statusResponse(error)
-          if (response === undefined) {
-            run.failure = explained(error, run.broken(), run.spent())
-            return Effect.fail(run.failure as E) // What explains an error keeps its kind.
-          }
-          return Effect.andThen(judged(run, response, error), Effect.fail(error))
+  Effect.withFiber((fiber) => {
+    run.began = monotonicMillisOf(fiber.getRef(Clock.Clock))
+    const attempted = Effect.matchEffect(attempts.make(send, run, request, fiber.getRef(Retry.Attempt).number), {
+      onSuccess: (response) => judged(run, response),
+      onFailure: (error): Effect.Effect<never, E | ResponseError> => {
+        const response = statusResponse(error)
+        if (response === undefined) {
+          run.failure = explained(error, run.broken(), run.spent())
+          return Effect.fail(run.failure as E) // What explains an error keeps its kind.
         }
-      })
-  )
+        return Effect.andThen(judged(run, response, error), Effect.fail(error))
+      }
+    })
+    return run.pending === undefined ? attempted : Effect.andThen(away(run), attempted)
+  })
 
 /**
  * Whether a failed attempt certainly did nothing. What no transport has failed with may come from anywhere, also after
@@ -226,7 +189,7 @@ const generatedOf = (
   said: marks.Marks,
   { generate }: Settings,
   keyHeaders: ReadonlyArray<string>
-): marks.KeyForm | undefined => {
+): key.KeyForm | undefined => {
   const form = said.generate ?? (method.isIdempotent(request.method) ? undefined : generate)
   return form === undefined || key.hasOne(request, keyHeaders) ? undefined : form
 }
@@ -238,12 +201,12 @@ const retried = <E, R>(send: attempts.Send<E, R>, run: Run): Effect.Effect<Respo
   const options = {
     name,
     attemptTimeout,
-    budget: run.budgetOf(origin),
+    budget: run.origins.of(origin, run.began),
     origin: origin === "" ? undefined : origin,
     repeatable: repeatable(run),
     onEvent,
     onRetry: (event: Retry.RetryEvent) => {
-      const before = settings.exhausted === "response" ? Effect.void : putAway(run)
+      const before = settings.exhausted === "response" ? Effect.void : away(run)
       return onRetry === undefined ? before : Effect.andThen(before, onRetry(event))
     }
   }
@@ -268,21 +231,15 @@ export const make = <E, R>(
   send: attempts.Send<E, R>,
   original: Request
 ): Effect.Effect<Response, unknown, R> =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const settings = config.settings(yield* Current)
-      const said = marks.read(original)
-      const keyHeaders = keyHeadersOf(said, settings)
-      const bare = marks.remove(original)
-      const generated = generatedOf(bare, said, settings, keyHeaders)
-      const left = Option.getOrElse(yield* Deadline.remaining, () => Duration.infinity)
-      const longest = Duration.min(left, Duration.fromInputUnsafe(settings.attemptTimeout ?? Duration.infinity))
-      const { broken, close, request, spent } = yield* restore(
-        body.prepare(bare, Duration.isFinite(longest) ? longest : undefined)
-      )
-      const origins = config.origins(settings.budget ?? (settings.contextual ? yield* RetryBudget.Current : undefined))
-      const now = yield* monotonicMillis
-      const run: Run = {
+  Effect.withFiber((fiber) => {
+    const settings = config.settings(fiber.getRef(Current))
+    const said = marks.read(original)
+    const keyHeaders = keyHeadersOf(said, settings)
+    const bare = marks.remove(original)
+    const generated = generatedOf(bare, said, settings, keyHeaders)
+    const begun = ({ broken, request, spent }: body.Prepared): Effect.Effect<Response, unknown, R> => {
+      const shared = settings.budget ?? (settings.contextual ? fiber.getRef(RetryBudget.Current) : undefined)
+      return retried(send, {
         settings,
         request,
         generated,
@@ -293,15 +250,20 @@ export const make = <E, R>(
         sends: 0,
         keyed: false,
         elsewhere: false,
-        budgetOf: (origin) => origins.of(origin, now),
+        origins: config.origins(shared),
         origin: originOf(request),
-        began: now,
+        began: monotonicMillisOf(fiber.getRef(Clock.Clock)),
         answer: undefined,
         pending: undefined,
         failure: undefined,
         seen: new Set()
-      }
-      // After a success the rest of the body may still be on its way, and is closed by whoever reads it.
-      return yield* Effect.onError(restore(retried(send, run)), () => close)
-    })
-  )
+      })
+    }
+    const prepared = body.prepare(bare, patience.attemptMillis(settings))
+    if (!Effect.isEffect(prepared)) return begun(prepared)
+    return Effect.uninterruptibleMask((restore) =>
+      Effect.flatMap(restore(prepared), (prepared) =>
+        // After a success the rest of the body may still be on its way, and is closed by whoever reads it.
+        Effect.onError(restore(Effect.suspend(() => begun(prepared))), () => prepared.close))
+    )
+  })

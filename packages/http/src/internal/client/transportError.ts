@@ -18,11 +18,6 @@ const isRefused = ({ body, headers, method }: HttpClientRequest.HttpClientReques
 const isBareTypeError = (error: unknown): boolean =>
   error instanceof TypeError && error.cause === undefined && !("code" in error)
 
-/** An answer that is no HTTP, in undici's words, which have no code; Node.js itself has one for it. */
-const isMalformed = (error: unknown): boolean =>
-  error instanceof Error && ((error.name === "HTTPParserError" && !("code" in error && error.code !== undefined)) ||
-    isMalformed(error.cause))
-
 /** What the error says of the request, without the query: it may hold a secret, and the message goes into logs. */
 const quiet = ({ reason }: HttpClientError.HttpClientError): void => {
   const { method, url } = reason.request
@@ -39,7 +34,6 @@ export const explained = <E>(error: E, broken: boolean, spent: boolean): E => {
   if (broken || (isBareTypeError(cause) && isRefused(request))) {
     return Transience.annotate(error, { transience: "terminal", applied: broken ? "maybe" : "no" })
   }
-  if (isMalformed(cause)) return Transience.annotate(error, { transience: "terminal", applied: "maybe" })
   if (!spent) return error
   const said = description === undefined ? bodyNote : `${description}; ${bodyNote}`
   const reason = new HttpClientError.TransportError({ request, cause, description: said })

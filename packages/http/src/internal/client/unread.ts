@@ -4,26 +4,16 @@ import * as Effect from "effect/Effect"
 import type { HttpClientError } from "effect/http/HttpClientError"
 import * as HttpClientResponse from "effect/http/HttpClientResponse"
 import * as Stream from "effect/Stream"
+import { isJson, mostJsonBytes, parseJson } from "../semantics/content.ts"
 import * as prefix from "./prefix.ts"
 
 type Response = HttpClientResponse.HttpClientResponse
-
-// Longer than any error that says something.
-const mostBytes = 65_536
 
 export interface Looked {
   /** To be used in place of the one that was looked at. */
   readonly response: Response
   /** The body as JSON, where it is that, and not too long. */
   readonly body: unknown
-}
-
-const parsed = (bytes: Uint8Array): unknown => {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
 }
 
 const forms = ["text", "json", "arrayBuffer", "formData", "urlParamsBody"] as const
@@ -52,12 +42,12 @@ const over = (response: Response, stream: Stream.Stream<Uint8Array, HttpClientEr
 
 /** Looks at the body of a response where it is JSON, and comes within `longest`. */
 export const look = (response: Response, longest: Duration.Input): Effect.Effect<Looked> => {
-  if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) return Effect.succeed({ response, body: undefined })
-  return Effect.map(prefix.read(response.stream, mostBytes, longest), ({ bytes, rest }) => {
+  if (!isJson(response.headers["content-type"])) return Effect.succeed({ response, body: undefined })
+  return Effect.map(prefix.read(response.stream, mostJsonBytes, longest), ({ bytes, rest }) => {
     const first = Stream.succeed(bytes)
     return {
       response: over(response, rest === undefined ? first : Stream.concat(first, rest)),
-      body: rest === undefined ? parsed(bytes) : undefined
+      body: rest === undefined ? parseJson(bytes) : undefined
     }
   })
 }

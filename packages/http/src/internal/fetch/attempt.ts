@@ -1,17 +1,19 @@
 /** One attempt of a call: its headers, its redirects, and what its outcome means. */
 import type { IdempotencyKey } from "@reprise/core/IdempotencyKey"
-import type * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as keys from "../semantics/key.ts"
 import type { ResponseError } from "../semantics/responseError.ts"
 import { readsBody } from "../hints/profiles.ts"
 import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
-import { judge } from "../semantics/judge.ts"
+import { isOver, judge } from "../semantics/judge.ts"
+import { heed } from "../semantics/origins.ts"
+import { isCrossOrigin, isPage } from "../semantics/page.ts"
+import * as patience from "../semantics/patience.ts"
+import { monotonicMillisOf } from "../semantics/time.ts"
 import { jsonOf } from "./json.ts"
-import { hasKey } from "../semantics/key.ts"
 import { networkError, spentNote } from "./networkError.ts"
-import { elsewhere, isCrossOrigin, isPage, type Outgoing } from "./outgoing.ts"
+import { elsewhere, type Outgoing } from "./outgoing.ts"
 import { follow, moved } from "./redirect.ts"
 import { cancel } from "./responses.ts"
 import type { Settings } from "./settings.ts"
@@ -23,8 +25,8 @@ export interface Call {
   readonly key: IdempotencyKey | undefined
   /** Whether a second execution changes nothing. */
   readonly repeatable: boolean
-  /** The budget of an origin, which knows of the hint in force there. */
-  readonly budgetOf: (origin: string) => RetryBudget.Holding
+  /** When the attempt began, in monotonic milliseconds. */
+  began: number
   /** That of the last request; a redirect may have changed it. */
   method: string
   /** Whether the last attempt carried a key all the way. */
@@ -60,7 +62,7 @@ const headersOf = (call: Call, { deadline, number }: Attempt): Headers => {
   if (key !== undefined) headers.set(header, keys.render(key, style))
   if (outgoing.body.type !== undefined) setIfAbsent(headers, "content-type", outgoing.body.type)
   // Another site would have to allow them by name, and a request that it would have answered fails.
-  if (!settings.sendsHeaders || isCrossOrigin(outgoing) || isBlind(call)) return headers
+  if (!settings.sendsHeaders || isCrossOrigin(outgoing.origin) || isBlind(call)) return headers
   if (number > 1) setIfAbsent(headers, attemptHeader, String(number))
   if (deadline !== undefined) setIfAbsent(headers, deadlineHeader, deadline)
   return headers
@@ -105,7 +107,7 @@ const sent = (call: Call, info: Attempt): Effect.Effect<Response, unknown> =>
     try: async (signal) => {
       const { outgoing, settings } = call
       const headers = headersOf(call, info)
-      call.keyed = hasKey(headers, settings.keyHeaders)
+      call.keyed = keys.hasKey(headers, settings.keyHeaders)
       call.doubtful = false
       call.method = outgoing.method
       // The caller's signal goes on to hold for the body, when the attempt is over.
@@ -119,22 +121,15 @@ const sent = (call: Call, info: Attempt): Effect.Effect<Response, unknown> =>
     catch: (error) => networkError(error, call.outgoing, call.settings)
   })
 
-// The server could not be sure of the connection, or of the early data: either is over at the next attempt.
-const once: ReadonlySet<number> = new Set([421, 425])
-
-/** The wait that a server asks one run for, the others of its origin wait too, as long as they would wait at all. */
-const heeded = ({ budgetOf, outgoing: { origin }, settings }: Call, url: string, wait: number): Effect.Effect<void> =>
-  // A redirect may have led elsewhere.
-  budgetOf(URL.canParse(url) ? new URL(url).origin : origin).hold(Math.min(wait, settings.hintLimit))
-
 /** The response, where it is not worth another attempt; otherwise it fails with a `ResponseError`. */
 const judged = (call: Call, response: Response): Effect.Effect<Response, ResponseError> => {
-  const { doubtful, met, method, outgoing: { body, url }, settings } = call
+  const { doubtful, met, method, outgoing: { body, origin, url }, settings } = call
   const { status } = response
-  if (status < 400 || met.has(status)) return Effect.succeed(response)
-  if (once.has(status)) met.add(status)
+  if (status < 400 || isOver(met, status)) return Effect.succeed(response)
   call.pending = { response, error: undefined }
-  const look = method !== "HEAD" && readsBody(settings.profile, status) ? jsonOf(response) : Effect.undefined
+  const look = method !== "HEAD" && readsBody(settings.profile, status)
+    ? jsonOf(response, patience.look(settings, call.began))
+    : Effect.undefined
   return Effect.flatMap(
     look,
     (json) =>
@@ -145,10 +140,15 @@ const judged = (call: Call, response: Response): Effect.Effect<Response, Respons
         call.pending = made === undefined ? undefined : { response, error: made.error }
         if (made === undefined) return Effect.succeed(response)
         const { error, wait = 0 } = made
-        return wait === 0 ? Effect.fail(error) : Effect.andThen(heeded(call, response.url, wait), Effect.fail(error))
+        if (wait === 0) return Effect.fail(error)
+        const heeded = heed(settings.origins, origin, response.url, Math.min(wait, settings.hintLimit))
+        return Effect.andThen(heeded, Effect.fail(error))
       })
   )
 }
 
 export const attempt = (call: Call, info: Attempt): Effect.Effect<Response, unknown> =>
-  Effect.flatMap(sent(call, info), (response) => judged(call, response))
+  Effect.withFiber((fiber) => {
+    call.began = monotonicMillisOf(fiber.getRef(Clock.Clock))
+    return Effect.flatMap(sent(call, info), (response) => judged(call, response))
+  })

@@ -1,6 +1,8 @@
 /** What is sent with every attempt: a copy made when the call was made, or a stream, which can be read once. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as forms from "../semantics/form.ts"
+import { beforeDeadline } from "../semantics/time.ts"
 import * as recorded from "./recorded.ts"
 
 export interface Body {
@@ -12,8 +14,8 @@ export interface Body {
   readonly taken?: true
   /** Its `content-type`, where fetch would not know it. */
   readonly type?: string
-  /** What is sent in its place, where making that takes a moment. */
-  readonly prepared?: Effect.Effect<Body>
+  /** What is sent in its place, where making that takes a moment; an attempt may take so many milliseconds. */
+  readonly prepared?: (attempt: number) => Effect.Effect<Body>
   /** The call has failed: nothing will read it any more. */
   readonly cancel: (reason: unknown) => void
 }
@@ -63,21 +65,15 @@ export const ofRequest = (source: Source, limit: number): Body => {
   const recording = recorded.record(source, limit)
   const body = recordedAs(recording)
   const whole = Effect.promise((signal) => recording.whole(mostBytes, signal))
-  return {
-    ...body,
-    prepared: Effect.map(Effect.timeoutOption(whole, longest), (bytes) => {
-      const all = Option.getOrUndefined(bytes)
-      return all === undefined ? body : replayed({ body: all })
-    })
-  }
-}
-
-const copyOf = (form: FormData): FormData => {
-  const copy = new FormData()
-  form.forEach((value, name) =>
-    typeof value === "string" ? copy.append(name, value) : copy.append(name, value, value.name)
-  )
-  return copy
+  const prepared = (attempt: number) =>
+    Effect.map(
+      Effect.flatMap(beforeDeadline(Math.min(longest, attempt)), (millis) => Effect.timeoutOption(whole, millis)),
+      (bytes) => {
+        const all = Option.getOrUndefined(bytes)
+        return all === undefined ? body : replayed({ body: all })
+      }
+    )
+  return { ...body, prepared }
 }
 
 /** The body of a `Request` that does not show its stream: it has none that goes on while it is sent. */
@@ -91,32 +87,18 @@ export const ofHidden = (request: Request): Body => {
       return once({})
     }
   }
-  return { ...none, prepared: Effect.promise(copied) }
+  return { ...none, prepared: () => Effect.promise(copied) }
 }
 
-const sizeOf = (form: FormData): number => {
-  let size = 0
-  form.forEach((value, name) => {
-    size += name.length + (typeof value === "string" ? value.length : value.size)
-  })
-  return size
-}
-
-/** A form, whose parts are set off by the same boundary in every attempt where it is not too long to keep. */
+/** A form that is written once, or goes as it is. */
 const formed = (form: FormData): Body => {
   const body = replayed({ body: form })
-  if (sizeOf(form) > mostBytes) return body
-  const serialised = async (): Promise<Body> => {
-    try {
-      const response = new Response(form)
-      const type = response.headers.get("content-type")
-      return type === null ? body : { ...replayed({ body: await response.arrayBuffer() }), type }
-    } catch {
-      // A file that cannot be read: fetch says so.
-      return body
-    }
-  }
-  return { ...body, prepared: Effect.promise(serialised) }
+  const prepared = (attempt: number) =>
+    Effect.map(
+      forms.written(form, attempt),
+      (written) => written === undefined ? body : { ...replayed({ body: written.bytes }), type: written.type }
+    )
+  return { ...body, prepared }
 }
 
 // Bytes are copied as fetch does it: what the caller does with them afterwards is none of the request's business.
@@ -131,7 +113,7 @@ export const fromInit = (body: unknown, limit: number): Body => {
   if (body instanceof ReadableStream) return streamed(body, limit)
   // All else goes through to fetch as it came, which knows what it takes.
   if (body instanceof URLSearchParams) return replayed({ body: new URLSearchParams(body) })
-  if (body instanceof FormData) return formed(copyOf(body))
+  if (body instanceof FormData) return formed(forms.copy(body))
   const init = { body: body as BodyInit }
   if (typeof body !== "object" || body instanceof Blob) return replayed(init)
   const bytes = bytesOf(body)

@@ -1,4 +1,5 @@
 /** The arguments of `fetch`, read once, when the call is made. */
+import { baseUrl } from "../semantics/page.ts"
 import * as body from "./body.ts"
 
 /** A call of `fetch`, without what differs from attempt to attempt. */
@@ -17,29 +18,9 @@ export interface Outgoing {
   readonly signal: AbortSignal | undefined
 }
 
-interface Page {
-  readonly location?: { readonly href: string; readonly origin: string } | undefined
-  readonly process?: { readonly versions?: { readonly node?: string | undefined } | undefined } | undefined
-}
-
-// Either is there in one place and not in another, whatever types say.
-const page: Page = globalThis
-
-/**
- * Whether redirects are hidden, as in a page and its workers. Programs that show them say that they are, or are like,
- * Node.js; of a runtime that does not, nothing is taken for granted.
- */
-export const isPage = (): boolean => page.location !== undefined || page.process?.versions?.node === undefined
-
-/** Whether a page of another origin sends it, which the receiver must allow header by header. */
-export const isCrossOrigin = ({ origin }: Outgoing): boolean => {
-  const own = page.location?.origin
-  return own !== undefined && own !== origin
-}
-
-const resolved = (input: string | URL): string => {
-  const base = page.location?.href
-  return URL.canParse(input, base) ? new URL(input, base).href : String(input)
+const resolved = (input: string | URL): URL | undefined => {
+  const base = baseUrl()
+  return URL.canParse(input, base) ? new URL(input, base) : undefined
 }
 
 /** What a `Request` says beside method, headers, body and signal; a fetch of another URL would lose it. */
@@ -87,14 +68,15 @@ const signalOf = (request: Request | undefined, { signal }: RequestInit): AbortS
 
 export const read = (input: RequestInfo | URL, init: RequestInit, limit: number): Outgoing => {
   const request = input instanceof Request ? input : undefined
-  const url = request === undefined ? resolved(input as string | URL) : request.url
+  const asked = request?.url ?? (input as string | URL)
+  const url = resolved(asked)
   const { body: _, headers, method, redirect, signal: __, ...rest } = init
   // A Request in the place of the second argument has nothing that can be spread.
   const more = init instanceof Request ? restOf(init) : rest
   return {
     input,
-    url,
-    origin: URL.canParse(url) ? new URL(url).origin : "null",
+    url: request?.url ?? url?.href ?? String(asked),
+    origin: url?.origin ?? "null",
     method: methodOf(method ?? request?.method ?? "GET"),
     headers: new Headers(headers ?? request?.headers),
     rest: more,

@@ -1,4 +1,5 @@
 /** A stream that is read once, and what of it can be sent again. */
+import { joined } from "../semantics/bytes.ts"
 
 type Chunk = Uint8Array<ArrayBuffer>
 
@@ -73,7 +74,7 @@ export const record = (source: ReadableStream<Chunk>, limit: number): Recorded =
       // The stream that is sent meets it again.
       return undefined
     }
-    return ended && bytes <= most ? new Uint8Array(await new Blob(chunks).arrayBuffer()) : undefined
+    return ended && bytes <= most ? joined(chunks, bytes) : undefined
   }
 
   return {

@@ -1,5 +1,6 @@
-/** Following redirects by hand, so that what is for one server does not reach another (Fetch, "HTTP-redirect fetch"). */
+/** Following redirects by hand, so that what is for one server does not reach another. */
 import * as Transience from "@reprise/core/Transience"
+import * as redirects from "../semantics/redirect.ts"
 import { type Body, none } from "./body.ts"
 import { cancel } from "./responses.ts"
 
@@ -26,62 +27,40 @@ export interface Hop {
   readonly left: boolean
 }
 
-const most = 20
-const statuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const ofBody = ["content-encoding", "content-language", "content-length", "content-location", "content-type"]
-const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host"]
-
 /** What fetch calls a network error, of a kind that stays. */
 const refused = (message: string): TypeError =>
   Transience.annotate(new TypeError("fetch failed", { cause: new Error(message) }), "terminal")
 
-const without = (headers: Headers, names: ReadonlyArray<string>): void => {
+const removed = (given: Headers, names: ReadonlyArray<string>): Headers => {
+  const headers = new Headers(given)
   for (const name of names) headers.delete(name)
+  return headers
 }
 
 // Where a fetch of somebody else's takes relative URLs, and only it knows of what.
 const unknown = "http://unknown.invalid"
 
 /** Where a response came from. */
-const baseOf = (response: Response, { url }: Hop): URL => {
+const baseOf = (response: Response, { url }: Hop): URL | undefined => {
   const known = [url, response.url].find((url) => URL.canParse(url))
   if (known !== undefined) return new URL(known)
-  if (!URL.canParse(url, unknown)) throw refused("Redirect from what is no URL")
-  return new URL(url, unknown)
+  return URL.canParse(url, unknown) ? new URL(url, unknown) : undefined
 }
 
-/** Where a response sends to, and from where; undefined where it sends nowhere. */
-const leading = (response: Response, hop: Hop): { readonly from: URL; readonly to: URL } | undefined => {
-  const location = statuses.has(response.status) ? response.headers.get("location") : null
-  if (location === null) return undefined
-  const from = baseOf(response, hop)
-  if (!URL.canParse(location, from)) throw refused("Redirect to what is no URL")
-  const to = new URL(location, from)
-  if (!/^https?:$/.test(to.protocol)) throw refused(`Redirect to a URL of ${to.protocol}`)
-  if (to.username !== "" || to.password !== "") throw refused("Redirect to a URL with credentials")
-  if (to.hash === "") to.hash = from.hash
-  return { from, to }
-}
-
-const next = (hop: Hop, status: number, from: URL, to: URL): Hop => {
-  const { body, init, onRedirect, own, rest } = hop
-  const { method } = init
-  const toGet = status === 303 ? method !== "GET" && method !== "HEAD" : status < 303 && method === "POST"
-  const headers = new Headers(init.headers)
-  if (toGet) without(headers, ofBody)
-  const leaves = to.origin !== from.origin
+const next = (hop: Hop, { asGet, leaves, to, without }: redirects.Way): Hop => {
+  const { body, init, onRedirect, rest } = hop
+  const method = asGet ? "GET" : init.method
   // Also before it is refused: the redirect has shown that somebody has seen the request.
-  onRedirect(toGet ? "GET" : method, leaves)
-  if (!toGet && !body.replayable()) throw refused("Redirect of a body that can be read once")
-  if (leaves) without(headers, [...ofOrigin, ...own])
+  onRedirect(method, leaves)
+  if (!asGet && !body.replayable()) throw refused(redirects.spentBody)
   const relative = to.origin === unknown
   return {
     ...hop,
     left: hop.left || leaves,
     input: relative ? to.href.slice(unknown.length) : to,
     url: relative ? to.href.slice(unknown.length) : to.href,
-    init: { ...rest, method: toGet ? "GET" : method, headers, signal: init.signal },
-    body: toGet ? none : body
+    init: { ...rest, method, headers: removed(init.headers, without), signal: init.signal },
+    body: asGet ? none : body
   }
 }
 
@@ -102,12 +81,10 @@ const marked = (response: Response, left: boolean): Response => {
  */
 const blindly = (fetch: Fetch, hop: Hop): Promise<Response> => {
   const { announcements, body, init, input, onHidden, onRedirect } = hop
-  if (!onHidden()) throw refused("Redirect that is not shown, of a request that may have taken effect")
-  if (!body.replayable()) throw refused("Redirect of a body that can be read once")
-  const headers = new Headers(init.headers)
-  without(headers, announcements)
+  if (!onHidden()) throw refused("redirect that is not shown, of a request that may have taken effect")
+  if (!body.replayable()) throw refused(redirects.spentBody)
   onRedirect(init.method, false)
-  return fetch(input, { ...init, ...body.take(), headers, redirect: "follow" })
+  return fetch(input, { ...init, ...body.take(), headers: removed(init.headers, announcements), redirect: "follow" })
 }
 
 const bare = (url: string): string => url.replace(/#.*$/s, "")
@@ -126,10 +103,14 @@ export const follow = async (fetch: Fetch, first: Hop): Promise<Response> => {
     if (response.type === "opaqueredirect") return blindly(fetch, hop)
     // A fetch of somebody else's may follow whatever it is told.
     if (moved(response, hop.url)) hop.onRedirect(hop.init.method, false)
-    const way = leading(response, hop)
+    const { init: { method }, own } = hop
+    const said = { status: response.status, location: response.headers.get("location") }
+    const asked: Hop = hop
+    const way = redirects.wayOf(said, { method, from: () => baseOf(response, asked) }, own)
     if (way === undefined) return count === 0 ? response : marked(response, hop.left)
     cancel(response)
-    if (count === most) throw refused("More than 20 redirects")
-    hop = next(hop, response.status, way.from, way.to)
+    if (typeof way === "string") throw refused(way)
+    if (count === redirects.most) throw refused(redirects.tooMany(count))
+    hop = next(hop, way)
   }
 }

@@ -4,12 +4,14 @@ import * as IdempotencyKey from "@reprise/core/IdempotencyKey"
 import * as Retry from "@reprise/core/Retry"
 import * as RetryExhausted from "@reprise/core/RetryExhausted"
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import { isIdempotent, nameOf } from "../semantics/method.ts"
+import { putAway } from "../semantics/drain.ts"
 import { setExcerpt } from "../semantics/responseError.ts"
+import { attemptMillis } from "../semantics/patience.ts"
+import { monotonicMillis } from "../semantics/time.ts"
 import { attempt, type Call } from "./attempt.ts"
 import { hasKey } from "../semantics/key.ts"
 import { type Outgoing, read } from "./outgoing.ts"
@@ -40,10 +42,15 @@ const drained = (call: Call): Effect.Effect<void> =>
     const { pending, settings } = call
     if (pending === undefined) return Effect.void
     call.pending = undefined
-    return Effect.map(drain(pending.response, settings.excerpt), (excerpt) => {
-      if (excerpt !== "" && pending.error !== undefined) setExcerpt(pending.error, excerpt)
+    const { error, response } = pending
+    return drain(response, {
+      excerptBytes: error === undefined ? 0 : settings.excerpt,
+      tell: (excerpt) => error && setExcerpt(error, excerpt)
     })
   })
+
+const away = (call: Call): Effect.Effect<void> =>
+  Effect.suspend(() => call.pending === undefined ? Effect.void : putAway(drained(call)))
 
 /** The answer that a failed call comes to all the same. */
 const answerOf = ({ pending, settings: { exhausted } }: Call, error: unknown): Response | undefined => {
@@ -55,12 +62,16 @@ const answerOf = ({ pending, settings: { exhausted } }: Call, error: unknown): R
 }
 
 const attempts = (call: Call): Effect.Effect<Response, unknown> =>
-  Effect.gen(function* () {
-    const { number } = yield* Retry.Attempt
-    const deadline = Option.getOrUndefined(yield* Deadline.toHeader)
+  Effect.withFiber((fiber) => {
+    const { number } = fiber.getRef(Retry.Attempt)
+    const attempted = Effect.flatMap(
+      Deadline.toHeader,
+      (left) => attempt(call, { number, deadline: Option.getOrUndefined(left) })
+    )
     // The response that was kept in case that there would be no other attempt. Nobody waits for its end.
-    if (call.pending !== undefined) yield* Effect.forkDetach(drained(call), { startImmediately: true })
-    return yield* attempt(call, { number, deadline })
+    return call.pending === undefined
+      ? attempted
+      : Effect.andThen(Effect.forkDetach(drained(call), { startImmediately: true }), attempted)
   })
 
 const runOf = (call: Call): Effect.Effect<Response, unknown> => {
@@ -71,7 +82,7 @@ const runOf = (call: Call): Effect.Effect<Response, unknown> => {
     origin,
     // Without one nothing would end an attempt at the deadline.
     attemptTimeout: settings.attemptTimeout ?? deadline,
-    budget: call.budgetOf(origin),
+    budget: settings.origins.of(origin, call.began),
     repeatable: (error: unknown) =>
       body.replayable() &&
       (call.repeatable || call.keyed || (!call.doubtful && settings.transience.notApplied(error))),
@@ -84,11 +95,11 @@ const runOf = (call: Call): Effect.Effect<Response, unknown> => {
         : promised(() => when(error)),
     onRetry: (event: Retry.RetryEvent) =>
       Effect.andThen(
-        exhausted === "error" ? drained(call) : Effect.void,
+        exhausted === "error" ? away(call) : Effect.void,
         told === undefined ? Effect.void : promised(() => told(event))
       )
   }).pipe(
-    Effect.tapError((error) => answerOf(call, error) === undefined ? drained(call) : Effect.void)
+    Effect.tapError((error) => answerOf(call, error) === undefined ? away(call) : Effect.void)
   )
 }
 
@@ -109,23 +120,27 @@ const outcome = (
 }
 
 /** The call, with its body as it will be sent. */
-const begun = (settings: Settings, given: Outgoing): Effect.Effect<Call> =>
-  Effect.gen(function* () {
-    const { body } = given
-    const now = Number(yield* Clock.monotonicTimeNanos) / 1e6
-    return {
-      settings,
-      outgoing: body.prepared === undefined ? given : { ...given, body: yield* body.prepared },
-      key: yield* keyOf(settings, given),
-      repeatable: isRepeatable(settings, given),
-      budgetOf: (origin) => settings.origins.of(origin, now),
-      method: given.method,
-      keyed: false,
-      doubtful: false,
-      pending: undefined,
-      met: new Set()
-    }
-  })
+const begun = (settings: Settings, given: Outgoing): Effect.Effect<Call> => {
+  const { body: { prepared } } = given
+  const body = prepared === undefined ? Effect.succeed(given.body) : prepared(attemptMillis(settings))
+  return Effect.flatMap(
+    body,
+    (body) =>
+      Effect.flatMap(keyOf(settings, given), (key) =>
+        Effect.map(monotonicMillis, (began) => ({
+          settings,
+          outgoing: { ...given, body },
+          key,
+          repeatable: isRepeatable(settings, given),
+          began,
+          method: given.method,
+          keyed: false,
+          doubtful: false,
+          pending: undefined,
+          met: new Set<number>()
+        })))
+  )
+}
 
 export const run = async (
   settings: Settings,

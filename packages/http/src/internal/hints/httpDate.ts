@@ -59,6 +59,8 @@ const rfc850 = (text: string, comma: number, now: number): number | undefined =>
   if (rest.length !== 23 || rest[0] !== " " || rest[3] !== "-" || rest[7] !== "-" || rest[10] !== " ") return undefined
   const short = digits(rest, 8, 10)
   if (rest.slice(19) !== " GMT" || short === undefined) return undefined
+  // Of which century it is, is not to be said of a time that no date can name.
+  if (!(Math.abs(now) <= calendar.lastMoment)) return undefined
   const at = (year: number): number | undefined => moment(year, rest.slice(4, 7), digits(rest, 1, 3), time(rest, 11))
   // The latest year with these digits that is not more than 50 years ahead, to the moment.
   const last = calendar.yearOf(now) + 50

@@ -90,4 +90,5 @@ export const get = (profile: ProfileName | Profile): Profile =>
 export const isProfile = (profile: ProfileName | Profile): boolean =>
   typeof profile === "string"
     ? Object.hasOwn(profiles, profile)
-    : Array.isArray(profile.rules) && typeof profile.readsBody === "boolean"
+    : typeof profile === "object" && profile !== null && Array.isArray(profile.rules) &&
+      typeof profile.readsBody === "boolean"

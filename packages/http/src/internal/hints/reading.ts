@@ -3,15 +3,13 @@
  */
 import type * as Transience from "@reprise/core/Transience"
 import type { Context, Finding, Incoming, Options, Reading, Response, Rule } from "../../RetryHint.ts"
+import { lastMoment } from "./calendar.ts"
 import * as httpDate from "./httpDate.ts"
 import * as incoming from "./incoming.ts"
 import { digits, trim } from "./text.ts"
 
 /** Past this no wait is meant, and milliseconds stop being exact; core has the same bound. */
 const longestWait = 1e15
-
-/** The last moment that dates can name (ECMA-262, 21.4.1.1). */
-const lastMoment = 8.64e15
 
 /** What the rules, in their order, make of a response: the first wait and the first verdict count. */
 export const read = (response: Response, options: Options, rules: ReadonlyArray<Rule>): Reading => {

@@ -4,6 +4,7 @@
 import type { Context, Finding, Incoming, Rule } from "../../RetryHint.ts"
 import * as httpDate from "./httpDate.ts"
 import * as rateLimits from "./rateLimit.ts"
+import { toMillis } from "./reading.ts"
 import { decimal, digits, trim } from "./text.ts"
 
 export const after = (millis: number | undefined): Finding | undefined =>
@@ -94,8 +95,7 @@ export const within = (rule: Rule, limit: number): Rule => ({
   ...rule,
   read: (response, context) => {
     const finding = rule.read(response, context)
-    const hint = finding?.hint
-    const millis = hint?._tag === "After" ? hint.millis : hint?._tag === "At" ? hint.epochMillis - context.now : 0
-    return finding && { ...finding, tooLong: millis > limit }
+    const millis = finding?.hint && toMillis(finding.hint, context.now)
+    return finding && { ...finding, tooLong: millis !== undefined && millis > limit }
   }
 })

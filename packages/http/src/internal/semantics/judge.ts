@@ -48,6 +48,16 @@ const carried = (hint: Transience.Hint | undefined): Transience.RetryAfter | und
   }
 }
 
+// The server could not be sure of the connection, or of the early data: either is over at the next attempt.
+const once: ReadonlySet<number> = new Set([421, 425])
+
+/** Whether a status is worth one more attempt in a run and not two, and has had it: `met` are those of the run. */
+export const isOver = (met: Set<number>, status: number): boolean => {
+  if (met.has(status)) return true
+  if (once.has(status)) met.add(status)
+  return false
+}
+
 /** Without credentials, query and fragment: these hold secrets. */
 export const bare = (url: string): string => {
   if (!URL.canParse(url)) return url.replace(/[?#].*$/s, "")

@@ -2,9 +2,14 @@
 import type { IdempotencyKey } from "@reprise/core/IdempotencyKey"
 import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import type * as HttpClientRequest from "effect/http/HttpClientRequest"
-import type { KeyForm } from "../client/marks.ts"
 
 export const standardHeader = "idempotency-key"
+
+/** How an idempotency key is written, and where. */
+export interface KeyForm {
+  readonly header: string
+  readonly style: "quoted" | "bare"
+}
 
 /** The value: an Item of Structured Fields that is a String (RFC 9651, 4.1.6), or the key as it is. */
 export const render = (key: IdempotencyKey, style: KeyForm["style"]): string =>

@@ -4,14 +4,12 @@ import * as Policy from "@reprise/core/Policy"
 import * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Spec from "@reprise/core/Spec"
 import * as Transience from "@reprise/core/Transience"
-import * as Duration from "effect/Duration"
-import * as Option from "effect/Option"
-import type { Options, RequestOptions } from "../../HttpRetry.ts"
+import type * as Duration from "effect/Duration"
+import type { KeyOptions, Options, RequestOptions } from "../../HttpRetry.ts"
 import type * as RetryHint from "../../RetryHint.ts"
 import * as profiles from "../hints/profiles.ts"
 import * as validate from "./validate.ts"
 import * as key from "./key.ts"
-import type { KeyForm } from "../client/marks.ts"
 import { isResponseError } from "./responseError.ts"
 
 /** What a request is run with. */
@@ -21,7 +19,7 @@ export interface Settings {
   /** The longest hint that is waited for, in milliseconds. */
   readonly hintLimit: number
   readonly name: string | undefined
-  readonly attemptTimeout: Duration.Input | undefined
+  readonly attemptTimeout: Duration.Duration | undefined
   /** `undefined` is one for each origin. */
   readonly budget: RetryBudget.RetryBudget | undefined
   /** Whether it is the context's, where there is one. */
@@ -34,7 +32,7 @@ export interface Settings {
   readonly excerpt: number
   readonly exhausted: "error" | "response"
   readonly redirects: number | undefined
-  readonly generate: KeyForm | undefined
+  readonly generate: key.KeyForm | undefined
   readonly onRetry: Options["onRetry"]
   readonly onEvent: Options["onEvent"]
 }
@@ -60,53 +58,38 @@ const allowed: ReadonlyArray<string> = [
   "x-should-retry"
 ]
 
-const kinds: Readonly<Record<keyof Options | keyof RequestOptions, ReadonlyArray<string>>> = {
-  policy: ["object", "function"],
-  name: ["string"],
-  attemptTimeout: ["string", "number", "bigint", "object"],
-  budget: ["object", "string"],
-  maxOrigins: ["number"],
-  profile: ["object", "string"],
-  transience: ["object"],
-  headers: ["boolean"],
-  responseHeaders: ["object"],
-  excerptBytes: ["number"],
-  exhausted: ["string"],
-  redirects: ["number"],
-  keyed: ["object", "boolean"],
-  onRetry: ["function"],
-  onEvent: ["function"]
+const own: validate.Kinds<Omit<RequestOptions, "policy">> = {
+  name: ["a text"],
+  attemptTimeout: [],
+  budget: [],
+  profile: [],
+  transience: [],
+  headers: ["true", "false"],
+  responseHeaders: [],
+  excerptBytes: [],
+  redirects: [],
+  keyed: [],
+  onRetry: ["a function"],
+  onEvent: ["a function"]
 }
 
-/** Refuses what would otherwise be ignored in silence. */
-export const check = (place: string, options: RequestOptions & Options, without: ReadonlyArray<string>): void => {
-  if (typeof options !== "object" || options === null) {
-    throw new InvalidPolicy({ argument: place, value: options, rule: "an object of options" })
-  }
-  const known = Object.entries(kinds).filter(([name]) => !without.includes(name))
-  for (const [name, value] of Object.entries(options)) {
-    const accepted = known.find(([known]) => known === name)?.[1]
-    const argument = `${place}.${name}`
-    if (accepted === undefined) {
-      throw new InvalidPolicy({ argument, value, rule: `one of the options ${known.map(([name]) => name).join(", ")}` })
-    }
-    if (value === null || (value !== undefined && !accepted.includes(typeof value))) {
-      throw new InvalidPolicy({ argument, value, rule: `of type ${accepted.join(" or ")}` })
-    }
-  }
-}
+/** The options of a client. */
+export const clientKinds: validate.Kinds<Options> = { ...own, maxOrigins: [], exhausted: [] }
 
-export const integer = (argument: string, value: number, least: number, most: number): number => {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-  throw new InvalidPolicy({ argument, value, rule: `an integer from ${least} to ${most}` })
-}
+/** The options of a request. */
+export const requestKinds: validate.Kinds<RequestOptions> = { ...own, policy: [] }
 
-const timeout = (argument: string, value: Duration.Input | "none"): Duration.Input | undefined => {
-  if (value === "none") return undefined
-  const millis = Option.getOrUndefined(Option.map(Duration.fromInput(value), Duration.toMillis))
-  if (millis !== undefined && Number.isFinite(millis) && millis >= 1) return value
-  throw new InvalidPolicy({ argument, value, rule: `"none" or a finite duration of at least 1 ms` })
-}
+/** How a key is written. */
+export const keyKinds: validate.Kinds<KeyOptions> = { header: [], style: [] }
+
+const timeout = (argument: string, value: Duration.Input | "none"): Duration.Duration | undefined =>
+  value === "none"
+    ? undefined
+    : validate.duration(argument, value, 1, `"none" or a finite duration of at least 1 ms`)
+
+/** How many origins have a budget of their own. */
+export const most = (place: string, { maxOrigins = 1000 }: Pick<Options, "maxOrigins">): number =>
+  validate.integer(`${place}.maxOrigins`, maxOrigins, 1, 1_000_000)
 
 const budgetOf = (place: string, budget: Options["budget"]): RetryBudget.RetryBudget | undefined => {
   // Code that is not on Effect has no context.
@@ -133,10 +116,10 @@ const headerNames = (argument: string, names: ReadonlyArray<string>): ReadonlySe
   return new Set([...allowed, ...names.map((name) => name.toLowerCase())])
 }
 
-const keyForm = (place: string, keyed: Options["keyed"]): KeyForm | undefined =>
+const keyForm = (place: string, keyed: Options["keyed"]): key.KeyForm | undefined =>
   keyed === undefined || keyed === false
     ? undefined
-    : key.form(place, keyed === true ? {} : validate.options(place, keyed, ["header", "style"]))
+    : key.form(place, keyed === true ? {} : validate.options(place, keyed, keyKinds))
 
 const profileOf = (argument: string, given: RetryHint.ProfileName | RetryHint.Profile): RetryHint.Profile => {
   const rule = "the name of a profile, or one that RetryHint.make has made"
@@ -145,7 +128,8 @@ const profileOf = (argument: string, given: RetryHint.ProfileName | RetryHint.Pr
 }
 
 const transienceOf = (argument: string, given: Transience.Classifier): Transience.Classifier => {
-  const yes = [given.classify, given.isTransient, given.notApplied].every((_) => typeof _ === "function")
+  const yes = typeof given === "object" && given !== null &&
+    [given.classify, given.isTransient, given.notApplied].every((_) => typeof _ === "function")
   validate.holds(argument, given, "a classifier, such as Transience.make makes", yes)
   return given
 }
@@ -196,9 +180,9 @@ export const make = (place: string, policy: Policy.Any, options: Options): Setti
     transience,
     sendsHeaders: headers,
     allowed: headerNames(`${place}.responseHeaders`, responseHeaders),
-    excerpt: integer(`${place}.excerptBytes`, excerptBytes, 0, 65_536),
+    excerpt: validate.integer(`${place}.excerptBytes`, excerptBytes, 0, 65_536),
     exhausted: exhaustedOf(`${place}.exhausted`, exhausted),
-    redirects: redirects === undefined ? undefined : integer(`${place}.redirects`, redirects, 0, 100),
+    redirects: redirects === undefined ? undefined : validate.integer(`${place}.redirects`, redirects, 0, 100),
     generate: keyForm(`${place}.keyed`, options.keyed),
     onRetry: options.onRetry,
     onEvent: options.onEvent

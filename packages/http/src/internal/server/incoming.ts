@@ -4,11 +4,11 @@ import * as RetryLayers from "@reprise/core/RetryLayers"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
-import { deadlineHeader } from "../semantics/headers.ts"
+import { attemptHeader, deadlineHeader } from "../semantics/headers.ts"
 
 /** Headers with the number of an attempt, and what to add to make the first one 1. */
 const counts: ReadonlyArray<readonly [header: string, add: number]> = [
-  ["retry-attempt", 0],
+  [attemptHeader, 0],
   ["x-envoy-attempt-count", 0],
   ["grpc-previous-rpc-attempts", 1]
 ]
