@@ -27,19 +27,23 @@ export class InvalidOrder extends Data.TaggedError("InvalidOrder")<{ readonly me
 /** Whatever else the provider says in place of a receipt. */
 export class NoReceipt extends Data.TaggedError("NoReceipt")<{ readonly message: string }> {}
 
-/** How often, and how soon. What is worth a retry is not in it: the client knows that of HTTP. */
-export const policy = Policy.exponential("100 millis").pipe(
+const waits = Policy.exponential("100 millis").pipe(
   Policy.capped("1 second"),
   Policy.jittered,
-  Policy.attempts(5),
   Policy.honoringRetryAfter({ max: "5 seconds" })
 )
+
+/** How often, and how soon. What is worth a retry is not in it: the client knows that of HTTP. */
+export const policy = Policy.attempts(waits, 5)
+
+/** For a provider that is gone for a while. */
+export const patient = Policy.attempts(waits, 10)
 
 export const attemptTimeout = Duration.seconds(1)
 
 /** Made once for the whole program: its requests share what the provider says of the wait. */
-export const retrying = (client: HttpClient.HttpClient) =>
-  HttpRetry.client(client, policy, {
+export const retrying = (client: HttpClient.HttpClient, by = policy) =>
+  HttpRetry.client(client, by, {
     name: "charge",
     attemptTimeout,
     // This provider fails more than a quarter of all orders, on purpose, and the budget that there is by default would
@@ -70,16 +74,17 @@ export class Payments extends Context.Service<Payments, {
     CardDeclined | InvalidOrder | NoReceipt | HttpRetry.Errors<HttpClientError.HttpClientError>
   >
 }>()("examples/checkout/Payments") {
-  static readonly layer = Layer.effect(
-    Payments,
-    Effect.gen(function* () {
-      const client = retrying(yield* HttpClient.HttpClient)
-      const url = yield* ProviderUrl
-      return Payments.of({
-        charge: Effect.fn("Payments.charge")((order) => Effect.flatMap(client.execute(keyed(url, order)), receipt))
+  static readonly layer = (by = policy) =>
+    Layer.effect(
+      Payments,
+      Effect.gen(function* () {
+        const client = retrying(yield* HttpClient.HttpClient, by)
+        const url = yield* ProviderUrl
+        return Payments.of({
+          charge: Effect.fn("Payments.charge")((order) => Effect.flatMap(client.execute(keyed(url, order)), receipt))
+        })
       })
-    })
-  )
+    )
 }
 
 const Problem = Schema.Struct({ error: Schema.String })

@@ -4,12 +4,14 @@
 import { NodeHttpClient, NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Policy, type Retry } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
+import { SqliteClient } from "@reprise/sqlite"
 import { Console, Duration, Effect, Layer, Schema } from "effect"
-import { HttpClient, HttpClientResponse, HttpServer } from "effect/http"
+import { HttpServer } from "effect/http"
 import { BadArguments, readArguments, usage } from "./arguments.ts"
-import { attemptTimeout, Order, Payments, policy, ProviderUrl } from "./client.ts"
+import { attemptTimeout, Order, patient, Payments, policy, ProviderUrl } from "./client.ts"
 import { Faults } from "./faults.ts"
-import { Ledger, Statement } from "./ledger.ts"
+import * as Kill from "./kill.ts"
+import { Ledger, statement } from "./ledger.ts"
 import * as Naive from "./naive.ts"
 import json from "./orders.json" with { type: "json" }
 import * as Provider from "./provider.ts"
@@ -18,29 +20,27 @@ import * as Report from "./report.ts"
 
 const concurrency = 8
 
-const introduction = (naive: boolean, provider: string) =>
+const policies = { policy, patient }
+
+/** How the shop asks for its money. */
+type Manner = "naive" | "policy" | "patient"
+
+const introduction = (manner: Manner, provider: string) =>
   [
     Report.heading(`60 orders, ${concurrency} at a time, at a payment provider that misbehaves`),
     `  provider  ${provider}`,
     `  timeout   ${Duration.format(attemptTimeout)} for each attempt, then the next one`,
-    ...(naive
+    ...(manner === "naive"
       ? [
         `  policy    none: whatever fails is sent again at once, up to ${Naive.attempts} attempts`,
         "  key       none: to the provider a retry is another order"
       ]
       : [
-        `  policy    ${Policy.format(policy)}`,
-        `            ${Policy.describe(policy).replaceAll("; ", ";\n            ")}`,
+        `  policy    ${Policy.format(policies[manner])}`,
+        `            ${Policy.describe(policies[manner]).replaceAll("; ", ";\n            ")}`,
         "  key       one for each order, the same in every attempt"
       ])
   ].join("\n")
-
-/** The provider's book, as it stands. */
-const statement = Effect.gen(function* () {
-  const client = yield* HttpClient.HttpClient
-  const url = yield* ProviderUrl
-  return yield* Effect.flatMap(client.get(`${url}/ledger`), HttpClientResponse.schemaBodyJson(Statement))
-})
 
 const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>) {
   const payments = yield* Payments
@@ -53,7 +53,7 @@ const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>) 
       HttpRetry.withOptions({ onRetry: (event) => Effect.sync(() => void waits.push(event)) }),
       Effect.result
     )
-    yield* progress(yield* statement)
+    yield* progress(statement)
     return { order, waits, outcome }
   })
 
@@ -66,19 +66,23 @@ const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>) 
 })
 
 /** The shop, at the provider that the context names. */
-const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, naive: boolean, origin: string) {
+const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, manner: Manner, origin: string) {
   const url = yield* ProviderUrl
   // Once, and before anything else, rather than sixty times.
   yield* Effect.mapError(
     statement,
     () => new BadArguments({ message: `No provider answers at ${url}. Start one: npm start -- --provider` })
   )
-  yield* Console.log(`${introduction(naive, `${url}, ${origin}`)}\n`)
+  yield* Console.log(`${introduction(manner, `${url}, ${origin}`)}\n`)
   yield* checkout(orders).pipe(
-    Effect.provide(naive ? Naive.layer : Payments.layer),
+    Effect.provide(manner === "naive" ? Naive.layer : Payments.layer(policies[manner])),
     Effect.onInterrupt(() => Effect.ignore(Effect.flatMap(statement, (_) => Console.log(Report.interruption(_)))))
   )
-  if (naive) return yield* Console.log("The same orders under a policy and with keys: npm start")
+})
+
+/** What there is to see besides. */
+const epilogue = Effect.fn("epilogue")(function* (manner: Manner) {
+  if (manner === "naive") return yield* Console.log("The same orders under a policy and with keys: npm start")
   yield* Console.log(`${Report.rehearsal(yield* rehearse)}\n`)
   yield* Console.log("What a plain loop does instead: npm start -- --naive")
 })
@@ -87,28 +91,47 @@ const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, naive: b
 const serve = Effect.fn("serve")(function* (seed: number) {
   const { statement } = yield* Ledger
   yield* Console.log(Report.opening(yield* ProviderUrl, seed))
-  return yield* Effect.onInterrupt(Effect.never, () => Console.log(`\n${Report.totals(statement())}`))
+  return yield* Effect.onInterrupt(
+    Effect.never,
+    () => Effect.flatMap(statement, (book) => Console.log(`\n${Report.totals(book)}`))
+  )
 })
 
+const reason = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
+
 const program = Effect.gen(function* () {
-  const { at, help, naive, provider, seed } = yield* readArguments
+  const { at, help, kill, ledger, naive, port, provider, seed } = yield* readArguments
   if (help) return yield* Console.log(usage)
   const orders = yield* Schema.decodeUnknownEffect(Schema.Array(Order))(json)
 
   const ProviderLive = Layer.effect(ProviderUrl, HttpServer.addressFormattedWith(Effect.succeed)).pipe(
-    Layer.provideMerge(Provider.layer),
+    Layer.provideMerge(Provider.layer(port)),
     Layer.provide(Faults.layer(orders, seed)),
-    Layer.provideMerge(Ledger.layer)
+    Layer.provideMerge(Ledger.layer),
+    Layer.provide(SqliteClient.layer({ filename: ledger }))
   )
-  if (provider) return yield* Effect.provide(serve(seed), ProviderLive)
-  if (at !== undefined) {
-    return yield* Effect.provide(shop(orders, naive, "a process of its own"), Layer.succeed(ProviderUrl, at))
+  if (provider) {
+    return yield* Effect.provide(serve(seed), ProviderLive).pipe(
+      Effect.catchTags({
+        ServeError: ({ cause }) => new BadArguments({ message: `No provider at port ${port}: ${reason(cause)}` }),
+        SqlError: ({ message }) => new BadArguments({ message })
+      })
+    )
   }
-  yield* Effect.provide(shop(orders, naive, `seed ${seed}`), ProviderLive)
+  if (kill) {
+    const { book, killedAt } = yield* Kill.during(seed, shop(orders, "patient", `seed ${seed}, which will be killed`))
+    return yield* Console.log(Report.settlement(book, killedAt))
+  }
+  const manner = naive ? "naive" : "policy"
+  yield* at === undefined
+    ? Effect.provide(shop(orders, manner, `seed ${seed}`), ProviderLive)
+    : Effect.provideService(shop(orders, manner, "a process of its own"), ProviderUrl, at)
+  yield* epilogue(manner)
 })
 
 program.pipe(
   Effect.tapErrorTag("BadArguments", ({ message }) => Console.error(`${message}\n\n${usage}`)),
+  Effect.scoped,
   Effect.provide([NodeServices.layer, NodeHttpClient.layerUndici]),
   NodeRuntime.runMain
 )

@@ -41,16 +41,17 @@ export const progress = Effect.fnUntraced(function* (total: number) {
   const live = yield* (yield* Stdio.Stdio).stdoutIsTerminal
   let settled = 0
 
-  const moved = ({ retries }: Statement): string => {
-    const done = `${settled} of ${total} orders settled, retries: ${retries}`
-    if (!live) return settled % (total / 4) === 0 ? `  ${done}\n` : ""
-    const bar = "█".repeat(settled / 2).padEnd(total / 2, "░")
-    return settled < total ? `\r\u001b[2K  ${bar} ${done}` : "\r\u001b[2K"
+  const moved = (n: number, { retries }: Statement): string => {
+    const done = `${n} of ${total} orders settled, retries: ${retries}`
+    if (!live) return n % (total / 4) === 0 ? `  ${done}\n` : ""
+    const bar = "█".repeat(n / 2).padEnd(total / 2, "░")
+    return n < total ? `\r\u001b[2K  ${bar} ${done}` : "\r\u001b[2K"
   }
-  return (book: Statement) =>
+  return <R>(book: Effect.Effect<Statement, unknown, R>) =>
     Effect.suspend(() => {
-      settled++
-      return Effect.ignore(terminal.display(moved(book)))
+      const n = ++settled
+      // A provider that cannot be asked now is asked after the next order.
+      return Effect.ignore(Effect.flatMap(book, (_) => terminal.display(moved(n, _))))
     })
 })
 
@@ -128,6 +129,19 @@ export const totals = (_: Statement): string =>
     `  refusals: ${counts(_.refusals)}`,
     `  ${doubleCharges(_.doubleCharges)}`
   ].join("\n")
+
+/** What came of the charges that a killed provider was at. */
+export const settlement = ({ doubts, doubleCharges: twice }: Statement, killedAt: number): string => {
+  const settled: Readonly<Record<Statement["doubts"][number]["what"], string>> = {
+    "in doubt, was charged": "the ledger has the charge: its receipt is the answer",
+    "in doubt, was not charged": "the ledger has none: charged now, once"
+  }
+  return [
+    heading(`Killed after ${killedAt} charges (SIGKILL), and started again; in doubt: ${doubts.length} orders`),
+    ...doubts.map(({ order, what }) => `  ${order}  ${settled[what]}`),
+    `  ${doubleCharges(twice)}`
+  ].join("\n")
+}
 
 /** What a provider says that runs alone. */
 export const opening = (url: string, seed: number): string =>

@@ -1,5 +1,9 @@
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
@@ -13,8 +17,14 @@ interface Run {
   readonly stderr: string
 }
 
-const start = (...args: ReadonlyArray<string>) =>
-  spawn(process.execPath, ["examples/checkout/main.ts", ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+const start = (...args: ReadonlyArray<string>) => startWith({}, ...args)
+
+const startWith = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
+  spawn(process.execPath, ["examples/checkout/main.ts", ...args], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env }
+  })
 
 const checkout = async (...args: ReadonlyArray<string>): Promise<Run> => {
   const child = start(...args)
@@ -159,12 +169,32 @@ describe("checkout", () => {
     [["--at", "http://127.0.0.1:1"], "http://127.0.0.1:1"],
     [["--at", "http://127.0.0.1:1", "--seed", "2"], "--seed"],
     [["--provider", "--at", "http://127.0.0.1:1"], "--at"],
-    [["--provider", "--naive"], "--naive"]
+    [["--provider", "--naive"], "--naive"],
+    [["--kill", "--naive"], "--naive"],
+    [["--kill", "--at", "http://127.0.0.1:1"], "--at"],
+    [["--kill", "--provider"], "--provider"],
+    [["--port", "80"], "--port"],
+    [["--ledger", "book.db"], "--ledger"],
+    [["--provider", "--port", "65536"], "65536"],
+    [["--provider", "--port", "x"], "x"],
+    [["--provider", "--ledger", "/nowhere/book.db"], "/nowhere/book.db"]
   ])("refuses %j", async (args, named) => {
     const { code, stderr, stdout } = await checkout(...args)
     assert.strictEqual(code, 2)
     assert.strictEqual(stdout, "")
     assert.include(stderr.split("\n")[0], named)
+    assert.notInclude(stderr, "    at ")
+  })
+
+  it("refuses a port that is taken", async () => {
+    const server = createServer().listen(0, "127.0.0.1")
+    await once(server, "listening")
+    // An address, as it listens.
+    const { port } = server.address() as AddressInfo
+    const { code, stderr } = await checkout("--provider", "--port", `${port}`)
+    server.close()
+    assert.strictEqual(code, 2)
+    assert.match(stderr, new RegExp(`^No provider at port ${port}: .*EADDRINUSE`))
     assert.notInclude(stderr, "    at ")
   })
 
@@ -176,6 +206,71 @@ describe("checkout", () => {
     assert.strictEqual(code, 130)
     assert.match(await output, /Interrupted/)
     assert.match(await output, /double charges: 0/)
+  })
+})
+
+describe("a provider that is killed in the middle and started again", () => {
+  let killed: Run
+  beforeAll(async () => {
+    killed = await checkout("--kill")
+  })
+
+  settles(() => killed)
+
+  it("charges nobody twice, and every order that can be charged", () => {
+    assert.strictEqual(doubleCharges(killed), 0)
+    assert.strictEqual(number(killed, /= (\d+) charged/), 51)
+  })
+
+  it("prints what was in doubt, and how it was settled", () => {
+    const heading = /^Killed after (\d+) charges \(SIGKILL\), and started again; in doubt: (\d+) orders$/m
+    const [, charges, doubts] = heading.exec(killed.stdout) ?? []
+    assert.isAtLeast(Number(charges), 20)
+    assert.isBelow(Number(charges), 51)
+    // Eight orders are at the provider at a time, and each is most of it in the handler.
+    assert.isAtLeast(Number(doubts), 1)
+    assert.isAtMost(Number(doubts), 8)
+    const settled = /^ {2}\d{5} {2}the ledger has (?:the charge: its receipt is the answer|none: charged now, once)$/gm
+    assert.lengthOf(killed.stdout.match(settled) ?? [], Number(doubts))
+  })
+
+  it("was gone for a while", () => {
+    assert.include(killed.stdout, "ECONNREFUSED")
+  })
+})
+
+describe("a provider that is to be killed", () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "reprise-checkout-"))
+  })
+  afterEach(() => {
+    rmSync(folder, { recursive: true })
+  })
+
+  it("and cannot start is the end, and leaves nothing behind", async () => {
+    // The shop makes a folder there, and SQLite opens no file with so long a name.
+    const deep = join(folder, ...Array.from({ length: 3 }, () => "d".repeat(200)))
+    mkdirSync(deep, { recursive: true })
+    const child = startWith({ TMPDIR: deep }, "--kill")
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")])
+    assert.strictEqual(code, 1)
+    assert.strictEqual(stdout, "")
+    assert.match(stderr, /unable to open database file/)
+    assert.match(stderr, /^The provider has ended \(2\) before it said where it is\.$/m)
+    assert.notInclude(stderr, "    at ")
+    assert.deepEqual(readdirSync(deep), [])
+  })
+
+  it.each([500, 1500, 2500])("leaves nothing behind when the shop is interrupted after %i ms", async (millis) => {
+    const child = startWith({ TMPDIR: folder }, "--kill")
+    const closed = once(child, "close")
+    await setTimeout(millis)
+    child.kill("SIGINT")
+    await closed
+    assert.deepEqual(readdirSync(folder), [])
+    // The ledger is in the folder, and every provider is told of it.
+    assert.strictEqual(spawnSync("pgrep", ["-f", folder]).status, 1)
   })
 })
 

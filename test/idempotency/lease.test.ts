@@ -1,12 +1,13 @@
 // The lease, in virtual time.
 import { describe, expect, it } from "@effect/vitest"
 import { Transience } from "@reprise/core"
-import { Idempotency, IdempotencyError } from "@reprise/idempotency"
+import { Idempotency, IdempotencyError, IdempotencyStore } from "@reprise/idempotency"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import { TestClock } from "effect/testing"
-import { counted, faulty, layer, order, peek } from "./memory.ts"
+import { counted, faulty, layer, order, peek, type Store } from "./memory.ts"
 
 const { once } = Idempotency
 const { StoreFailed } = IdempotencyError
@@ -80,6 +81,44 @@ describe("a lease", () => {
       }).pipe(Effect.provide(faulty(() => ({ renew: () => renew }))))
   )
 
+  it.effect("is kept by a store that takes a third of it to answer", () =>
+    Effect.gen(function* () {
+      const { interrupted, operation } = lasting(60_000)
+      const first = yield* Effect.forkChild(once(lease, operation), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      expect(yield* Fiber.join(first)).toBe("done")
+      expect(interrupted).toEqual([])
+    }).pipe(Effect.provide(faulty((store) => ({
+      renew: (held, terms) => Effect.uninterruptible(Effect.delay(store.renew(held, terms), 3_000))
+    })))))
+
+  it.effect("holds for as long as the operation takes, also where outcomes are kept for less", () =>
+    Effect.gen(function* () {
+      const options = { ...lease, retention: 1 }
+      const first = yield* Effect.forkChild(once(options, lasting(60_000).operation), { startImmediately: true })
+      yield* TestClock.adjust(59_999)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InProgress" })
+      yield* TestClock.adjust(1)
+      expect(yield* Fiber.join(first)).toBe("done")
+      yield* TestClock.adjust(1)
+      expect(yield* Effect.flip(peek())).toBe("ran")
+    }).pipe(Effect.provide(layer())))
+
+  it.effect("that is lost while the outside world is asked leaves the doubt, and says so", () =>
+    Effect.gen(function* () {
+      yield* Effect.exit(once(order, Effect.die("broken")))
+      const { count, operation } = counted(() => Effect.succeed("again"))
+      const asking = yield* Effect.forkChild(Effect.flip(once({ ...lease, reconcile: Effect.never }, operation)), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("1 minute")
+      expect(yield* Fiber.join(asking)).toMatchObject({ _tag: "InDoubt", reason: "LeaseLost" })
+      expect(count()).toBe(0)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt", reason: "Abandoned" })
+    }).pipe(Effect.provide(faulty(() => ({
+      renew: () => Effect.fail(new StoreFailed({ operation: "renew", cause: "gone" }))
+    })))))
+
   it.effect("that another has ends the operation at once", () =>
     Effect.gen(function* () {
       const { interrupted, operation } = lasting(60_000)
@@ -139,6 +178,18 @@ describe("a holder that comes too late", () => {
       expect(yield* once(order, Effect.succeed("third"))).toBe("second")
     }).pipe(Effect.provide(deaf())))
 
+  it.effect("does not get what came of another payload, whose key it was by then", () =>
+    Effect.gen(function* () {
+      const options = { ...lease, retention: 1 }
+      const stuck = Effect.uninterruptible(lasting(20_000).operation)
+      const first = yield* Effect.forkChild(Effect.flip(once(options, stuck)), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      yield* Idempotency.sweep()
+      expect(yield* once({ ...order, payload: { amount: 30 } }, Effect.succeed("another's"))).toBe("another's")
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "Fenced" })
+    }).pipe(Effect.provide(deaf())))
+
   it.effect("is in doubt where that has none", () =>
     Effect.gen(function* () {
       const { first } = yield* late(Effect.die("broken"))
@@ -155,6 +206,34 @@ describe("a holder that comes too late", () => {
       expect(yield* Fiber.join(first)).toBe("done")
       expect(yield* peek()).toBe("done")
     }).pipe(Effect.provide(deaf())))
+})
+
+describe("who waits", () => {
+  it.effect("looks after 5 ms and then less and less often, and after 250 ms at most, at the upper half of each", () => {
+    const at: Array<number> = []
+    const store = faulty((store) => ({
+      read: (id) =>
+        Effect.flatMap(Effect.clockWith((clock) => clock.currentTimeMillis), (now) => {
+          at.push(now)
+          return store.read(id)
+        })
+    }))
+    return Effect.gen(function* () {
+      yield* Effect.forkChild(once({ ...lease, lease: "1 minute" }, Effect.never), { startImmediately: true })
+      const waiting = yield* Effect.forkChild(Effect.flip(once({ ...order, wait: 5_000 }, Effect.succeed("other"))), {
+        startImmediately: true
+      })
+      for (let i = 0; i < 5_000; i++) yield* TestClock.adjust(1)
+      expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "InProgress" })
+      const pauses = at.map((time, i) => time - (at[i - 1] ?? 0))
+      pauses.forEach((pause, i) => {
+        const longest = Math.min(250, 5 * 1.5 ** i)
+        expect(pause).toBeGreaterThanOrEqual(longest / 2 - 1)
+        expect(pause).toBeLessThanOrEqual(longest + 1)
+      })
+      expect(pauses.length).toBeGreaterThan(25)
+    }).pipe(Effect.provide(store))
+  })
 })
 
 describe("a claim that takes long", () => {
@@ -203,6 +282,65 @@ describe("a claim that takes long", () => {
       expect(interrupted[0]).toBeLessThanOrEqual(8_100)
     }).pipe(Effect.provide(store))
   })
+})
+
+describe("a caller that leaves", () => {
+  const slow = (step: "claim" | "retake" | "finish", millis: number) =>
+    faulty((store) => {
+      const late = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+        name === step ? Effect.uninterruptible(Effect.tap(effect, Effect.sleep(millis))) : effect
+      return {
+        claim: (request) => late("claim", store.claim(request)),
+        retake: (request, fence) => late("retake", store.retake(request, fence)),
+        finish: (held, ending) => late("finish", store.finish(held, ending))
+      }
+    })
+
+  /** Starts a call, leaves it after so long, and waits until it is gone. */
+  const leave = (call: Effect.Effect<unknown, unknown, Store>, millis: number) =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(call, { startImmediately: true })
+      yield* TestClock.adjust(millis)
+      const leaving = yield* Effect.forkChild(Fiber.interrupt(fiber), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(leaving)
+    })
+
+  it.effect("before it has claimed anything leaves nothing", () =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      yield* leave(once(order, operation), 1)
+      expect(count()).toBe(0)
+      expect(yield* Effect.flip(peek())).toBe("ran")
+    }).pipe(Effect.provide(
+      Layer.effect(
+        IdempotencyStore.IdempotencyStore,
+        Effect.map(IdempotencyStore.IdempotencyStore, (store) => {
+          let asked = 0
+          // Hashes that are made elsewhere take their time.
+          const identify: Store["identify"] = (scope, key) =>
+            Effect.delay(store.identify(scope, key), asked++ === 0 ? 100 : 0)
+          return { ...store, identify }
+        })
+      ).pipe(Layer.provide(layer()))
+    )))
+
+  it.effect("while its outcome is recorded leaves it behind", () =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("done"))
+      yield* leave(once(order, operation), 1)
+      expect(yield* peek()).toBe("done")
+      expect(count()).toBe(1)
+    }).pipe(Effect.provide(slow("finish", 100))))
+
+  it.effect("while it takes over a doubt runs nothing, and leaves the doubt", () =>
+    Effect.gen(function* () {
+      yield* Effect.exit(once(order, Effect.die("broken")))
+      const { count, operation } = counted(() => Effect.succeed("again"))
+      yield* leave(once({ ...order, onAbandoned: "rerun" }, operation), 1)
+      expect(count()).toBe(0)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt" })
+    }).pipe(Effect.provide(slow("retake", 100))))
 })
 
 describe("a store that fails", () => {

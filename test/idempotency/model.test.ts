@@ -99,7 +99,7 @@ const check = (commands: ReadonlyArray<Command>): Effect.Effect<void, unknown, S
               fence: model.fence,
               outcome: model.outcome
             })
-            if (model.state === "running") expect(claim).toMatchObject({ left: model.until - model.now })
+            expect(claim).toMatchObject({ left: model.state === "running" ? model.until - model.now : 0 })
           } else {
             expect(claim).toBe(model.fence + 1)
             take(step.who, step.payload)

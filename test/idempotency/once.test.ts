@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import { IdempotencyKey, InvalidPolicy, Policy, Retry, Transience } from "@reprise/core"
-import { Idempotency, IdempotencyError } from "@reprise/idempotency"
+import { Idempotency, IdempotencyError, type IdempotencyStore } from "@reprise/idempotency"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,8 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { TestClock } from "effect/testing"
-import { counted, Declined, layer, order } from "./memory.ts"
+import { inspect } from "node:util"
+import { counted, Declined, faulty, layer, order } from "./memory.ts"
 
 const { once } = Idempotency
 
@@ -46,9 +47,19 @@ describe("the record of a key", () => {
         yield* once({ ...order, scope: "a", key: "b:c" }, operation),
         yield* once({ ...order, scope: "a:b", key: "c" }, operation),
         yield* once({ ...order, scope: "1:a", key: "b" }, operation),
-        yield* once({ ...order, scope: "1", key: ":ab" }, operation)
+        yield* once({ ...order, scope: "1", key: ":ab" }, operation),
+        yield* once({ ...order, scope: "Tenant-7" }, operation),
+        yield* once({ ...order, scope: "tenant-7 " }, operation),
+        yield* once({ ...order, key: "Order-1017" }, operation),
+        // One letter and two code points.
+        yield* once({ ...order, scope: "\u00e9" }, operation),
+        yield* once({ ...order, scope: "e\u0301" }, operation),
+        // Neither is a character of UTF-8.
+        yield* once({ ...order, scope: "\ud800" }, operation),
+        yield* once({ ...order, scope: "\udc00" }, operation),
+        yield* once({ ...order, scope: "\ufffd" }, operation)
       ]
-      expect(results).toEqual(["1", "2", "3", "4", "5", "6", "7"])
+      expect(results).toEqual(Array.from({ length: 15 }, (_, i) => String(i + 1)))
     }).pipe(Effect.provide(layer())))
 
   const others: ReadonlyArray<readonly [string, object]> = [
@@ -198,6 +209,63 @@ describe("how an operation ends", () => {
       expect(Exit.isSuccess(again) ? again.value : error?._tag).toBe(after)
     }).pipe(Effect.provide(layer())))
 
+  const several: ReadonlyArray<readonly [string, Cause.Cause<unknown>, string]> = [
+    ["none of which applied anything frees the key", Cause.combine(Cause.fail(busy), Cause.fail(busy)), "again"],
+    [
+      "of which the second may have applied is in doubt",
+      Cause.combine(Cause.fail(busy), Cause.fail(timedOut)),
+      "InDoubt"
+    ],
+    [
+      "of which only the first is known is in doubt",
+      Cause.combine(Cause.fail(new Declined({ code: 1 })), Cause.fail("?")),
+      "InDoubt"
+    ],
+    [
+      "of which the second is transient is in doubt",
+      Cause.combine(Cause.fail(new Declined({ code: 1 })), Cause.fail(timedOut)),
+      "InDoubt"
+    ]
+  ]
+  it.effect.each(several)("with two failures at once, %s", ([, cause, after]) =>
+    Effect.gen(function* () {
+      yield* Effect.exit(once(order, Effect.failCause(cause)))
+      const again = yield* Effect.exit(once(order, Effect.succeed("again")))
+      const error = Option.getOrUndefined(Exit.findErrorOption(again)) as { readonly _tag: string } | undefined
+      expect(Exit.isSuccess(again) ? again.value : error?._tag).toBe(after)
+    }).pipe(Effect.provide(layer())))
+
+  const thrower = (): never => {
+    throw new Error("broken")
+  }
+  const throwing = Schema.String.pipe(Schema.check(Schema.makeFilter(thrower)))
+  const broken: ReadonlyArray<readonly [string, object, Effect.Effect<unknown, unknown>]> = [
+    ["its failure schema throws", { failure: throwing }, Effect.fail("declined")],
+    [
+      "its classifier throws",
+      { transience: { ...Transience.standard, isTransient: thrower } },
+      Effect.fail("declined")
+    ],
+    ["its success schema throws", { success: throwing }, Effect.succeed("done")],
+    [
+      "its success throws when it is read",
+      { success: Schema.Struct({ a: Schema.String }) },
+      Effect.succeed(Object.defineProperty({}, "a", { enumerable: true, get: thrower }))
+    ],
+    ["its success is no JSON", { success: Schema.Unknown }, Effect.succeed(1n)]
+  ]
+  it.effect.each(broken)(
+    "is in doubt at once where %s, which is a defect",
+    ([, options, operation]) =>
+      Effect.gen(function* () {
+        // As plain JavaScript would call it.
+        const wrong = { ...order, ...options } as typeof order
+        const exit = yield* Effect.exit(once(wrong, operation as Effect.Effect<string>))
+        expect(Exit.hasDies(exit)).toBe(true)
+        expect(yield* Effect.flip(once(order, Effect.succeed("again")))).toMatchObject({ _tag: "InDoubt" })
+      }).pipe(Effect.provide(layer()))
+  )
+
   it.effect("a caller that leaves interrupts its operation, which is in doubt then", () =>
     Effect.gen(function* () {
       let released = false
@@ -220,6 +288,21 @@ describe("how an operation ends", () => {
   // The types forbid it; a decoder that lies, or plain JavaScript, does not.
   const wrong = () => Effect.succeed("4111 1111" as "paid")
 
+  it.effect.each(["", "{", "null", "1", "[]", "\"done\"", "{\"success\":3}"])(
+    "an outcome that is no such text any more, as %j, is StoreFailed",
+    (outcome) =>
+      Effect.gen(function* () {
+        const { count, operation } = counted(() => Effect.succeed("again"))
+        yield* once(order, Effect.succeed("done"))
+        const error = yield* Effect.flip(once(order, operation))
+        expect(error).toMatchObject({ _tag: "StoreFailed", operation: "decode" })
+        expect(Transience.classify(error).transience).toBe("terminal")
+        expect(count()).toBe(0)
+      }).pipe(Effect.provide(faulty((store) => ({
+        finish: (held, ending) => store.finish(held, { ...ending, outcome } as IdempotencyStore.Ending)
+      }))))
+  )
+
   it.effect("an outcome that the schema of today cannot read is StoreFailed", () =>
     Effect.gen(function* () {
       yield* once({ ...order, success: Schema.Number }, Effect.succeed(3))
@@ -227,6 +310,19 @@ describe("how an operation ends", () => {
       expect(error).toMatchObject({ _tag: "StoreFailed", operation: "decode" })
       expect(Transience.classify(error).transience).toBe("terminal")
     }).pipe(Effect.provide(layer())))
+
+  it.effect.each(["sk_live_4242", "[\"sk_live_4242\"]", "{\"success\":{\"token\":\"sk_live_4242\"}}"])(
+    "no error repeats an outcome that cannot be read: %j",
+    (outcome) =>
+      Effect.gen(function* () {
+        yield* once(order, Effect.succeed("done"))
+        const exit = yield* Effect.exit(once(order, Effect.succeed("again")))
+        expect(Exit.isFailure(exit)).toBe(true)
+        expect(inspect(exit, { depth: 9 }) + JSON.stringify(exit)).not.toContain("sk_live")
+      }).pipe(Effect.provide(faulty((store) => ({
+        finish: (held, ending) => store.finish(held, { ...ending, outcome } as IdempotencyStore.Ending)
+      }))))
+  )
 })
 
 describe("a record in doubt", () => {
@@ -293,6 +389,48 @@ describe("a record in doubt", () => {
     ["cannot tell", Effect.succeed(unknown), "InDoubt"],
     ["fails", Effect.fail({ _tag: "Unreachable" }), "Unreachable"]
   ]
+  const ends: ReadonlyArray<readonly [name: string, reconcile: Effect.Effect<never>]> = [
+    ["dies", Effect.die("broken")],
+    ["is interrupted", Effect.interrupt],
+    ["throws", Effect.suspend(() => JSON.parse("{"))]
+  ]
+  it.effect.each(ends)(
+    "stays in doubt where reconciling %s, and its caller gets that",
+    ([, reconcile]) =>
+      Effect.gen(function* () {
+        yield* doubted
+        const { count, operation } = counted(() => Effect.succeed("again"))
+        const exit = yield* Effect.exit(once({ ...order, reconcile }, operation))
+        expect(Exit.hasDies(exit) || Exit.hasInterrupts(exit)).toBe(true)
+        expect(count()).toBe(0)
+        expect(yield* Effect.flip(once(order, operation))).toMatchObject({ _tag: "InDoubt", reason: "Abandoned" })
+      }).pipe(Effect.provide(layer()))
+  )
+
+  it.effect("is in progress while reconciling hangs, for as long as its caller stays, and in doubt after it", () =>
+    Effect.gen(function* () {
+      yield* doubted
+      const asking = yield* Effect.forkChild(once({ ...order, reconcile: Effect.never }, Effect.succeed("again")), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("2 minutes")
+      expect(yield* Effect.flip(once(order, Effect.succeed("again")))).toMatchObject({ _tag: "InProgress" })
+      yield* Fiber.interrupt(asking)
+      expect(yield* Effect.flip(once(order, Effect.succeed("again")))).toMatchObject({ _tag: "InDoubt" })
+    }).pipe(Effect.provide(layer())))
+
+  it.effect("dies of what reconciling found where that does not fit its schema, and stays in doubt", () =>
+    Effect.gen(function* () {
+      yield* doubted
+      for (const found of [succeeded(4111), failed("4111")]) {
+        // As plain JavaScript would answer.
+        const reconcile = Effect.succeed(found as Idempotency.Reconciled<never>)
+        const exit = yield* Effect.exit(once({ ...order, reconcile }, Effect.succeed("again")))
+        expect(String(exit)).toContain("does not fit its schema")
+        expect(String(exit)).not.toContain("4111")
+        expect(yield* Effect.flip(once(order, Effect.succeed("again")))).toMatchObject({ _tag: "InDoubt" })
+      }
+    }).pipe(Effect.provide(layer())))
   it.effect.each(useless)("stays in doubt where reconciling %s", ([, reconcile, tag]) =>
     Effect.gen(function* () {
       yield* doubted
@@ -327,6 +465,12 @@ describe("what is refused", () => {
     ["once.scope", { scope: "x".repeat(256) }],
     ["once.lease", { lease: "99 millis" }],
     ["once.lease", { lease: "Infinity" }],
+    ["once.lease", { lease: Number.MAX_VALUE }],
+    ["once.retention", { retention: "40000 days" }],
+    ["once.wait", { wait: 1e300 }],
+    ["once.success", { success: "String" }],
+    ["once.failure", { failure: null }],
+    ["once.reconcile", { reconcile: {} }],
     ["once.retention", { retention: 0 }],
     ["once.wait", { wait: -1 }],
     ["once.onAbandoned", { onAbandoned: "retry" }],

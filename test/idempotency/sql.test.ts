@@ -165,6 +165,17 @@ describe("the tables", () => {
     }).pipe(Effect.provide(store), Effect.withTracer(tracer))
   })
 
+  it.effect("of two names do not meet, and neither does what their sweeps remove", () =>
+    Effect.gen(function* () {
+      const named = (table: string) => Layer.fresh(IdempotencyStore.layerSql({ table }))
+      yield* Effect.provide(once({ ...order, retention: 1 }, Effect.succeed("one")), named("one"))
+      yield* Effect.provide(once(order, Effect.succeed("other")), named("other"))
+      yield* Effect.provide(Idempotency.sweep(), named("other"))
+      const sql = yield* SqlClient
+      expect(yield* sql`SELECT (SELECT COUNT(*) FROM one) AS one, (SELECT COUNT(*) FROM other) AS other`)
+        .toEqual([{ one: 1, other: 1 }])
+    }).pipe(Effect.provide(database)))
+
   it.effect("have the name that they are given, and one secret for all who come", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient
@@ -182,6 +193,42 @@ describe("the tables", () => {
     expect(() => IdempotencyStore.layerSql({ table })).toThrow("layerSql.table must be a lower-case SQL name")
   })
 })
+
+it.live("a record in doubt that has passed its retention is not taken over, but claimed anew", () =>
+  Effect.gen(function* () {
+    const { claim, finish, holder, retake } = yield* IdempotencyStore.IdempotencyStore
+    const request = { id: "id", holder: holder(), fingerprint: "f", lease: 10_000, retention: 10_000 }
+    expect(yield* claim(request)).toBe(1)
+    yield* finish({ ...request, fence: 1 }, { state: "doubt", retention: 1 })
+    yield* Effect.sleep(5)
+    expect(yield* retake(request, 1)).toBeUndefined()
+    expect(yield* claim(request)).toBe(2)
+  }).pipe(Effect.provide(store)))
+
+it.live("a holder whose lease ended early, as the database's clock was set forward, stops at its next renewal", () =>
+  Effect.gen(function* () {
+    const { sql } = yield* setUp
+    const options = { ...order, lease: "300 millis" } as const
+    const first = yield* Effect.forkChild(Effect.flip(once(options, Effect.never)), { startImmediately: true })
+    yield* Effect.sleep(20)
+    yield* sql`UPDATE reprise_idempotency SET lease_until = lease_until - 3600000`
+    expect(yield* once({ ...options, onAbandoned: "rerun" }, Effect.succeed("second"))).toBe("second")
+    expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "Fenced" })
+    expect(yield* once(options, Effect.succeed("third"))).toBe("second")
+  }).pipe(Effect.provide(store)))
+
+it.live("sweep leaves what was claimed longer ago than its retention, and has ended later or not yet", () =>
+  Effect.gen(function* () {
+    const { records } = yield* setUp
+    const options = { ...order, retention: "100 millis" } as const
+    yield* once(options, Effect.delay(Effect.succeed("done"), 120))
+    yield* Effect.forkChild(once({ ...options, key: "held" }, Effect.never), { startImmediately: true })
+    expect(yield* Idempotency.sweep()).toBe(0)
+    expect(yield* once(options, Effect.succeed("again"))).toBe("done")
+    yield* Effect.sleep(120)
+    expect(yield* Idempotency.sweep()).toBe(1)
+    expect(yield* records).toBe(1)
+  }).pipe(Effect.provide(store)))
 
 it.live("sweep removes what is past its retention", () =>
   Effect.gen(function* () {

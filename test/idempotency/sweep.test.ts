@@ -6,7 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import { TestClock } from "effect/testing"
-import { counted, faulty, layer, order } from "./memory.ts"
+import { faulty, layer, order } from "./memory.ts"
 
 const { once, sweep } = Idempotency
 
@@ -72,25 +72,21 @@ describe("a store in memory", () => {
       expect(yield* at([newer, older], 1)).toBe("ran")
       expect(yield* Effect.flip(at([newer, older], 2))).toMatchObject({ _tag: "KeyReused" })
       expect(yield* Effect.flip(at(newer, 1))).toMatchObject({ _tag: "KeyReused" })
+      // A process that does not make fingerprints with it yet, and knows it.
+      yield* Effect.provideServiceEffect(
+        once({ ...order, key: "second" }, Effect.succeed("ran")),
+        IdempotencyStore.IdempotencyStore,
+        IdempotencyStore.make(backing, [newer, older])
+      )
+      const again = yield* Effect.provideServiceEffect(
+        once({ ...order, key: "second" }, Effect.succeed("again")),
+        IdempotencyStore.IdempotencyStore,
+        IdempotencyStore.make(backing, [older, newer])
+      )
+      expect(again).toBe("ran")
       expect(() => IdempotencyStore.make(backing, Redacted.make("short"))).toThrow("at least 16 bytes")
+      // As plain JavaScript would call it.
+      const none = [] as unknown as IdempotencyStore.Secrets
+      expect(() => IdempotencyStore.make(backing, none)).toThrow("secret must be at least one secret")
     }))
-})
-
-describe("a consumer", () => {
-  it.effect("handles each message once, also where it is delivered again and again", () =>
-    Effect.gen(function* () {
-      const { count, operation } = counted((n) => Effect.succeed(`handled ${n}`))
-      const handle = Idempotency.consumer({
-        scope: (message: { id: string; queue: string; body: string }) => `${message.queue}/mail`,
-        key: ({ id }) => id,
-        payload: ({ body }) => body,
-        success: order.success
-      }, () => operation)
-      const message = { id: "m-1", queue: "a", body: "hello" }
-      expect(yield* handle(message)).toBe("handled 1")
-      expect(yield* handle(message)).toBe("handled 1")
-      expect(yield* handle({ ...message, queue: "b" })).toBe("handled 2")
-      expect(yield* Effect.flip(handle({ ...message, body: "bye" }))).toMatchObject({ _tag: "KeyReused" })
-      expect(count()).toBe(2)
-    }).pipe(Effect.provide(layer())))
 })

@@ -132,7 +132,8 @@ export const generate: Effect.Effect<IdempotencyKey> = /* @__PURE__ */ Effect.fl
 )
 
 /**
- * The key of the operation being attempted: set by `Retry.runKeyed` and `Retry.make` for every attempt.
+ * The key of the operation being attempted: set by `Retry.runKeyed` and `Retry.make` for every attempt, and on the
+ * receiving side by the middleware of `@reprise/idempotency` for the handler.
  *
  * @category references
  */

@@ -41,6 +41,7 @@ import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Function from "effect/Function"
 import * as Layer from "effect/Layer"
 import type * as Schema from "effect/Schema"
 import type { IdempotencyError, StoreFailed } from "./IdempotencyError.ts"
@@ -74,15 +75,17 @@ export interface GeneralOptions<A, F = never, E2 = never, R = never> {
   readonly failure?: Schema.ConstraintCodec<F, unknown, R, R> | undefined
   /**
    * For how long a claim holds by the clock of the store. It is renewed after a third of that; where that has not
-   * succeeded after nine tenths, the operation is interrupted. Finite, at least 100 ms. Default: 30 seconds.
+   * succeeded after nine tenths, the operation is interrupted. At least 100 ms and at most 100 years. Default: 30 seconds.
    */
   readonly lease?: Duration.Input | undefined
   /**
    * For how long an outcome, and a doubt, is kept. After that the key is as new: the operation runs again. Longer than
-   * clients go on with one key. Finite, at least 1 ms. Default: 24 hours.
+   * clients go on with one key. At least 1 ms and at most 100 years. Default: 24 hours.
    */
   readonly retention?: Duration.Input | undefined
-  /** For how long to wait for the outcome of another caller. Default: not at all, which is `InProgress`. */
+  /**
+   * For how long to wait for the outcome of another caller, at most 100 years. Default: not at all, which is `InProgress`.
+   */
   readonly wait?: Duration.Input | undefined
   /**
    * What to do where the record is in doubt. `"rerun"` says that a second execution of the operation is harmless.
@@ -96,7 +99,10 @@ export interface GeneralOptions<A, F = never, E2 = never, R = never> {
   readonly reconcile?: Effect.Effect<Reconciled<NoInfer<A>, NoInfer<F>>, E2, R> | undefined
   /** What knows whether a failure is transient, and whether it took effect. Default: `Transience.standard`. */
   readonly transience?: Transience.Classifier | undefined
-  /** The most characters of texts, bytes of binary data and elements. At least 1. Default: 1,048,576. */
+  /**
+   * The most characters of texts, digits of a `bigint`, bytes of binary data and elements. At least 1. Default:
+   * 1,048,576.
+   */
   readonly maxPayloadBytes?: number | undefined
 }
 
@@ -110,7 +116,10 @@ export interface Options<A, F = never, E2 = never, R = never> extends GeneralOpt
   readonly key: string
   /** Whose key it is, as the tenant and the operation: keys of two scopes never meet. 1 to 255 characters. */
   readonly scope: string
-  /** What the caller wants; the same key with another payload is refused. Plain data, or what has a `toJSON`. */
+  /**
+   * What the caller wants; the same key with another payload is refused. Plain data, or what has a `toJSON`; not a
+   * `Redacted`, which hides what would be compared.
+   */
   readonly payload: unknown
   /** Part of the fingerprint, as it is. Default: none. */
   readonly method?: string | undefined
@@ -243,26 +252,31 @@ export interface ConsumerOptions<M, A, F = never, E2 = never, R = never> extends
  * console.log(sent) // => [ 'ada', 'grace' ]
  * ```
  *
- * @throws `InvalidPolicy`, when the handler is called
+ * A `scope` that depends on the message and breaks the rule for scopes is a defect of the handler's run.
+ *
+ * @throws `InvalidPolicy`
  * @category running
  */
 export const consumer = <M, A, E, R, F = never, E2 = never, RO = never>(
   options: ConsumerOptions<M, A, F, E2, RO>,
   handler: (message: M) => Effect.Effect<A, E, R>
 ): (message: M) => Effect.Effect<A, E | F | E2 | Failure, R | RO | IdempotencyStore> => {
-  const { key, payload, scope, ...general } = options
+  const general = settings.general("consumer", options, ["scope", "key", "payload"])
+  const { key, payload, scope } = options
+  const rule = "a function of the message"
+  check.holds("consumer.key", key, typeof key === "function", rule)
+  check.holds("consumer.payload", payload, payload === undefined || typeof payload === "function", rule)
+  const scopeOf = typeof scope === "function" ? scope : Function.constant(settings.scope("consumer", scope))
   return (message) =>
-    Effect.suspend(() =>
-      once(
-        {
-          ...general,
-          scope: typeof scope === "string" ? scope : scope(message),
-          key: key(message),
-          payload: payload?.(message)
-        },
-        Effect.suspend(() => handler(message))
-      )
-    )
+    Effect.suspend(() => {
+      const call = settings.withCall(general, {
+        scope: scopeOf(message),
+        key: key(message),
+        payload: payload?.(message)
+      })
+      // As above.
+      return flat(call, Effect.suspend(() => handler(message))) as never
+    })
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -335,7 +349,7 @@ export const CurrentClaim: Context.Reference<Claim | undefined> = claims.Current
  * import { Effect } from "effect"
  *
  * const name = Idempotency.recordOf({ scope: "tenant-7", key: "order-1017" })
- * console.log(await Effect.runPromise(Effect.provide(name, IdempotencyStore.layerMemory()))) // => bcf7d74f5588
+ * console.log(await Effect.runPromise(Effect.provide(name, IdempotencyStore.layerMemory()))) // => 969be1f6662b
  * ```
  *
  * @category references

@@ -108,8 +108,9 @@ const PayloadRefusedBase: Base<
 > = Data.TaggedError("PayloadRefused")
 
 /**
- * The payload is larger than `maxPayloadBytes`, or holds what has no canonical encoding: a function, a symbol, a cycle, an
- * instance of a class without `toJSON`. Terminal; nothing was run. `rule` says what it must be, and never what it was.
+ * The payload is larger than `maxPayloadBytes`, or holds what has no canonical encoding: a function, a symbol, a cycle, a
+ * `Redacted`, an instance of a class without `toJSON`. Terminal; nothing was run. `rule` says what it must be, and never
+ * what it was.
  *
  * @category errors
  */

@@ -61,7 +61,9 @@ export interface Found {
   readonly fingerprint: string
   readonly fence: number
   readonly holder: string
-  /** Milliseconds to the end of the lease, by the clock of the store; 0 or less where it has ended. */
+  /**
+   * With `running`: milliseconds to the end of the lease, by the clock of the store; 0 or less where it has ended. Else 0.
+   */
   readonly left: number
   /** With `done`: what came of it, as a text. */
   readonly outcome: string | undefined
@@ -129,9 +131,10 @@ export const IdempotencyStore: Context.Service<IdempotencyStore, IdempotencyStor
 >("@reprise/idempotency/IdempotencyStore")
 
 /**
- * The secrets for fingerprints, the current one first; the others are those of records that are still kept. At least 16
- * bytes each, as UTF-8. Default: one that the store draws when it is first used, and keeps beside the records; then
- * who can read the whole store can guess at payloads, and who is given a part of it cannot.
+ * The secrets for fingerprints, the current one first; the others are those of records that are still kept, or of
+ * processes that have changed theirs already. At least 16 bytes each, as UTF-8. Default: one that the store draws when it
+ * is first used, and keeps beside the records; then who can read the whole store can guess at payloads, and who is given
+ * a part of it cannot.
  *
  * @category models
  */

@@ -91,7 +91,7 @@ it.skipIf(!hasOwnRedis)("Redis that refuses is asked once, and no more", async (
     const refused = await Effect.runPromise(
       Effect.gen(function* () {
         const redis = yield* Redis.Redis
-        yield* redis.send("SET", `reprise:idempotency:${yield* identity}`, "not a hash")
+        yield* redis.send("RPUSH", `reprise:idempotency:${yield* identity("wrong")}`, "a list")
         const counting = Redis.Redis.of({
           ...redis,
           eval: (script) => (...parameters) =>
@@ -114,11 +114,36 @@ it.skipIf(!hasOwnRedis)("Redis that refuses is asked once, and no more", async (
   }
 })
 
-/** The name of the record of that test. */
-const identity = Effect.provide(
-  Effect.flatMap(IdempotencyStore.IdempotencyStore, (store) => store.identify("wrong", options.key)),
-  IdempotencyStore.layerMemory()
-)
+/** The name of the record of a scope. */
+const identity = (scope: string) =>
+  Effect.provide(
+    Effect.flatMap(IdempotencyStore.IdempotencyStore, (store) => store.identify(scope, options.key)),
+    IdempotencyStore.layerMemory()
+  )
+
+it.skipIf(!hasOwnRedis)("A text of somebody else's in Redis is no record: nothing runs, and it stays", async () => {
+  const server = await startRedis()
+  try {
+    await Effect.runPromise(
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        const key = `reprise:idempotency:${yield* identity("foreign")}`
+        yield* redis.send("SET", key, "a text")
+        const error = yield* Effect.flip(Idempotency.once({ ...options, scope: "foreign" }, Effect.succeed("ran")))
+        expect(error).toMatchObject({ _tag: "StoreFailed", operation: "decode" })
+        expect(Transience.classify(error).transience).toBe("terminal")
+        expect(yield* redis.send("GET", key)).toBe("a text")
+      }).pipe(Effect.provide(
+        Layer.provideMerge(
+          IdempotencyStore.layerRedis(),
+          NodeRedis.layer({ url: server.url, disableOfflineQueue: true })
+        )
+      ))
+    )
+  } finally {
+    await server.stop()
+  }
+})
 
 describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
   let server: PostgresServer

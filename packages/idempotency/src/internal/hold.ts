@@ -24,14 +24,14 @@ export interface Terms {
 }
 
 /** Renews a lease, and ends when it is lost: `Fenced` by another, or no longer certain. */
-const keep = (
+const keep: (
   store: IdempotencyStore,
   clock: Clock.Clock,
   held: Held,
   terms: Terms,
   claimedAt: number
-): Effect.Effect<"LeaseLost" | "Fenced"> =>
-  Effect.gen(function* () {
+) => Effect.Effect<"LeaseLost" | "Fenced"> = Effect.fnUntraced(
+  function* (store: IdempotencyStore, clock: Clock.Clock, held: Held, terms: Terms, claimedAt: number) {
     let since = claimedAt
     let next = since + terms.lease * renewed
     while (true) {
@@ -52,7 +52,8 @@ const keep = (
       since = sentAt
       next = since + terms.lease * renewed
     }
-  })
+  }
+)
 
 /** Makes interruptible what was so where the call is. */
 export type Restore = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -62,6 +63,26 @@ export interface Ended<A, E> {
   /** Why the operation was interrupted from here. */
   readonly lost: "LeaseLost" | "Fenced" | undefined
 }
+
+/** Keeps the lease of what runs until it has ended; its caller may leave meanwhile. */
+const kept: <A, E>(
+  running: Fiber.Fiber<A, E>,
+  keeping: Effect.Effect<"LeaseLost" | "Fenced">,
+  restore: Restore
+) => Effect.Effect<Ended<A, E>> = Effect.fnUntraced(
+  function* <A, E>(running: Fiber.Fiber<A, E>, keeping: Effect.Effect<"LeaseLost" | "Fenced">, restore: Restore) {
+    let lost: "LeaseLost" | "Fenced" | undefined
+    const interrupting = Effect.map(keeping, (why) => {
+      lost = why
+      running.interruptUnsafe()
+    })
+    const keeper = yield* Effect.forkChild(Effect.interruptible(interrupting))
+    yield* Effect.exit(Effect.onInterrupt(restore(Fiber.await(running)), () => Fiber.interrupt(running)))
+    const exit = yield* Fiber.await(running)
+    yield* Fiber.interrupt(keeper)
+    return { exit, lost }
+  }
+)
 
 /**
  * Runs an operation in a fiber of its own, which is interrupted when the lease is lost, or the caller leaves. To be called
@@ -76,22 +97,12 @@ export const hold = <A, E, R>(
   operation: Effect.Effect<A, E, R>,
   restore: Restore
 ): Effect.Effect<Ended<A, E>, never, R> =>
-  Effect.gen(function* () {
-    const running = yield* Effect.forkChild(Effect.interruptible(operation), { startImmediately: true })
-    const atOnce = running.pollUnsafe()
-    if (atOnce !== undefined) return { exit: atOnce, lost: undefined }
-    let lost: "LeaseLost" | "Fenced" | undefined
-    const keeper = yield* Effect.forkChild(
-      Effect.interruptible(
-        Effect.flatMap(keep(store, clock, held, terms, claimedAt), (why) =>
-          Effect.sync(() => {
-            lost = why
-            running.interruptUnsafe()
-          }))
-      )
-    )
-    yield* Effect.exit(Effect.onInterrupt(restore(Fiber.await(running)), () => Fiber.interrupt(running)))
-    const exit = yield* Fiber.await(running)
-    yield* Fiber.interrupt(keeper)
-    return { exit, lost }
-  })
+  Effect.flatMap(
+    Effect.forkChild(Effect.interruptible(operation), { startImmediately: true }),
+    (running) => {
+      const atOnce = running.pollUnsafe()
+      return atOnce === undefined
+        ? kept(running, keep(store, clock, held, terms, claimedAt), restore)
+        : Effect.succeed({ exit: atOnce, lost: undefined })
+    }
+  )

@@ -14,7 +14,7 @@ import { CurrentClaim } from "./claim.ts"
 import { certainUntil, type Ended, hold, now, type Restore } from "./hold.ts"
 import type { Settings } from "./settings.ts"
 import { verdict } from "./verdict.ts"
-import { waitFor } from "./wait.ts"
+import { isHeld, waitFor } from "./wait.ts"
 
 export type AnyEffect = Effect.Effect<unknown, unknown, unknown>
 type Failure = IdempotencyError | IdempotencyKey.InvalidIdempotencyKey
@@ -29,8 +29,11 @@ interface Call {
   readonly clock: Clock.Clock
   readonly settings: Settings
   readonly operation: AnyEffect
+  readonly fingerprints: ReadonlyArray<string>
   readonly inTransaction: boolean
   readonly restore: Restore
+  /** As `restore`, unless what runs goes on without its caller. */
+  readonly running: Restore
 }
 
 const replay = ({ settings }: Call, id: string, outcome: string | undefined): AnyAnswer =>
@@ -40,9 +43,9 @@ const replay = ({ settings }: Call, id: string, outcome: string | undefined): An
   )
 
 /** Runs what holds the record, and leaves it. */
-const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): AnyAnswer =>
-  Effect.gen(function* () {
-    const { clock, inTransaction, operation, restore, settings, store } = call
+const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => AnyAnswer = Effect.fnUntraced(
+  function* (call: Call, held: Held, claimedAt: number, abandoned: boolean) {
+    const { clock, inTransaction, operation, restore, running, settings, store } = call
     const { codec, reconcile, retention, transience } = settings
     const record = recordName(held.id)
     let stage: "waiting" | "asking" | "told" | "running" = "waiting"
@@ -81,22 +84,28 @@ const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): Any
 
     const marked = Effect.provideService(asked, CurrentClaim, { record, fence: held.fence })
     const { exit, lost }: Ended<unknown, unknown> = inTransaction
-      ? { exit: yield* Effect.exit(restore(marked)), lost: undefined }
-      : yield* hold(store, clock, held, settings, claimedAt, marked, restore)
+      ? { exit: yield* Effect.exit(running(marked)), lost: undefined }
+      : yield* hold(store, clock, held, settings, claimedAt, marked, running)
 
     const answer: Answer<unknown, unknown> = { exit, replayed: false, record }
+    const result: AnyAnswer = lost !== undefined && Exit.hasInterrupts(exit)
+      ? Effect.fail(new InDoubt({ record, reason: lost }))
+      : Effect.succeed(answer)
 
     // Its own code has changed what it had to decide on by now.
     const reached = stage as "waiting" | "asking" | "told" | "running"
     if (Exit.isFailure(exit) && (reached === "waiting" || reached === "asking")) {
       yield* leave("free")
-      return answer
+      return yield* result
     }
     const to = verdict(exit, codec.isFailure, transience)
-    if (to !== "record" && reached !== "told") {
-      yield* leave(to)
-      if (lost !== undefined && Exit.hasInterrupts(exit)) return yield* new InDoubt({ record, reason: lost })
-      return answer
+    if (Exit.isFailure(to)) {
+      yield* leave("doubt")
+      return yield* Effect.failCause(to.cause)
+    }
+    if (to.value !== "record" && reached !== "told") {
+      yield* leave(to.value)
+      return yield* result
     }
 
     const encoded = yield* Effect.exit(codec.encode(exit))
@@ -112,64 +121,74 @@ const run = (call: Call, held: Held, claimedAt: number, abandoned: boolean): Any
     }
     if (recorded.value) return answer
     return yield* superseded(call, held)
-  })
+  }
+)
 
-/** Another holds the record, or has left it: what it recorded is the outcome. */
+/** Another holds the record, or has left it: what it recorded is the outcome, unless the key has become another's since. */
 const superseded = (call: Call, held: Held): AnyAnswer =>
   Effect.flatMap(Effect.exit(call.store.read(held.id)), (read) => {
     const there = Exit.isSuccess(read) ? read.value : undefined
-    return there?.state === "done"
+    return there?.state === "done" && call.fingerprints.includes(there.fingerprint)
       ? replay(call, held.id, there.outcome)
       : Effect.fail(new InDoubt({ record: recordName(held.id), reason: "Fenced" }))
   })
 
-export const answer = (settings: Settings, operation: AnyEffect): AnyAnswer =>
-  Effect.uninterruptibleMask((restore) =>
-    Effect.gen(function* () {
-      const store = yield* IdempotencyStore
-      const clock = yield* Clock.Clock
-      const key = yield* IdempotencyKey.fromString(settings.key)
-      const payload = yield* canonical.read(settings, settings.maxPayloadBytes)
-      const id = yield* restore(store.identify(settings.scope, key))
-      const fingerprints = yield* restore(store.fingerprints(payload))
-      const { lease, reconcile, reruns, retention, wait } = settings
-      const call: Call = { store, clock, settings, operation, inTransaction: yield* store.inTransaction, restore }
-      const record = recordName(id)
-      const holder = store.holder()
-      const request = { id, holder, fingerprint: fingerprints[0], lease, retention }
-      const startedAt = now(clock)
-      const until = startedAt + wait
-      // What is left half asked in a transaction is undone with it; and there it may wait for another transaction.
-      const asks: Restore = call.inTransaction ? restore : identity
+const begin: (settings: Settings, operation: AnyEffect, restore: Restore, running: Restore) => AnyAnswer = Effect
+  .fnUntraced(function* (settings: Settings, operation: AnyEffect, restore: Restore, running: Restore) {
+    const store = yield* IdempotencyStore
+    const clock = yield* Clock.Clock
+    const key = IdempotencyKey.isIdempotencyKey(settings.key)
+      ? settings.key
+      : yield* IdempotencyKey.fromString(settings.key)
+    const payload = yield* canonical.read(settings, settings.maxPayloadBytes)
+    const id = yield* restore(store.identify(settings.scope, key))
+    const fingerprints = yield* restore(store.fingerprints(payload))
+    const { lease, reconcile, reruns, retention, wait } = settings
+    const inTransaction = yield* store.inTransaction
+    const call: Call = { store, clock, settings, operation, fingerprints, inTransaction, restore, running }
+    const record = recordName(id)
+    const holder = store.holder()
+    const request = { id, holder, fingerprint: fingerprints[0], lease, retention }
+    const startedAt = now(clock)
+    const until = startedAt + wait
+    // What is left half asked in a transaction is undone with it; and there it may wait for another transaction.
+    const asks: Restore = inTransaction ? restore : identity
 
-      // Whether this call has tried to take over what may have taken effect.
-      let abandoned = false
+    // Whether this call has tried to take over what may have taken effect.
+    let abandoned = false
 
-      while (true) {
-        const askedAt = now(clock)
-        const claim: number | Found = yield* asks(store.claim(request))
-        if (typeof claim === "number") return yield* run(call, { id, holder, fence: claim }, askedAt, false)
-        if (!fingerprints.includes(claim.fingerprint)) return yield* new KeyReused({ record })
-        if (claim.state === "done") return yield* replay(call, id, claim.outcome)
-        // The answer to an earlier question of this very call was lost. Nothing has run for it.
-        const isMine = claim.holder === holder
-        if (claim.state === "running" && claim.left > 0) {
-          if (isMine) {
-            // Its lease began after the first question, and no earlier than what is left of it says.
-            const since = Math.max(startedAt, askedAt + claim.left - lease)
-            return yield* run(call, { id, holder, fence: claim.fence }, since, abandoned)
-          }
-          if (now(clock) >= until) {
-            return yield* new InProgress({ record, left: Duration.millis(Math.ceil(claim.left)) })
-          }
-          yield* restore(waitFor(store, clock, id, until))
-          continue
+    while (true) {
+      const askedAt = now(clock)
+      const claim: number | Found = yield* asks(store.claim(request))
+      if (typeof claim === "number") return yield* run(call, { id, holder, fence: claim }, askedAt, false)
+      if (!fingerprints.includes(claim.fingerprint)) return yield* new KeyReused({ record })
+      if (claim.state === "done") return yield* replay(call, id, claim.outcome)
+      // The answer to an earlier question of this very call was lost. Nothing has run for it.
+      const isMine = claim.holder === holder
+      if (isHeld(claim)) {
+        if (isMine) {
+          // Its lease began after the first question, and no earlier than what is left of it says.
+          const since = Math.max(startedAt, askedAt + claim.left - lease)
+          return yield* run(call, { id, holder, fence: claim.fence }, since, abandoned)
         }
-        abandoned ||= !isMine
-        if (abandoned && !reruns && reconcile === undefined) return yield* new InDoubt({ record, reason: "Abandoned" })
-        const retakenAt = now(clock)
-        const fence = yield* asks(store.retake(request, claim.fence))
-        if (fence !== undefined) return yield* run(call, { id, holder, fence }, retakenAt, abandoned)
+        const left = until - now(clock)
+        if (left <= 0) {
+          return yield* new InProgress({ record, left: Duration.millis(Math.ceil(claim.left)) })
+        }
+        yield* restore(waitFor(store, id, claim, left))
+        continue
       }
-    })
-  )
+      abandoned ||= !isMine
+      if (abandoned && !reruns && reconcile === undefined) return yield* new InDoubt({ record, reason: "Abandoned" })
+      const retakenAt = now(clock)
+      const fence = yield* asks(store.retake(request, claim.fence))
+      if (fence !== undefined) return yield* run(call, { id, holder, fence }, retakenAt, abandoned)
+    }
+  })
+
+export const answer = (settings: Settings, operation: AnyEffect): AnyAnswer =>
+  Effect.uninterruptibleMask((restore) => begin(settings, operation, restore, restore))
+
+/** The same for a caller that may leave until the operation runs, and not any more then: only its lease interrupts that. */
+export const finish = (settings: Settings, operation: AnyEffect): AnyAnswer =>
+  Effect.uninterruptible(begin(settings, operation, Effect.interruptible, identity))

@@ -42,12 +42,23 @@ class DoesNotFit extends Error {
   override readonly name = "DoesNotFit"
 }
 
+// The messages of schemas and of JSON repeat what they were given.
+const misfit = (what: string) => new DoesNotFit(`The ${what} of an idempotent operation does not fit its schema`)
+
 const fits = (encoded: Effect.Effect<unknown, unknown, unknown>, tag: string) =>
   Effect.matchEffect(encoded, {
     onSuccess: (json) => Effect.succeed(JSON.stringify({ [tag]: json })),
-    // Its own message would repeat the value.
-    onFailure: () => Effect.die(new DoesNotFit(`The ${tag} of an idempotent operation does not fit its schema`))
+    onFailure: () => Effect.die(misfit(tag))
   })
+
+const parse = (text: string): object | undefined => {
+  try {
+    const json: unknown = JSON.parse(text)
+    return typeof json === "object" && json !== null ? json : undefined
+  } catch {
+    return undefined
+  }
+}
 
 export const codec = (success: Any, failure: Any = Schema.Never): Codec => {
   const successes = partOf(success)
@@ -58,13 +69,14 @@ export const codec = (success: Any, failure: Any = Schema.Never): Codec => {
       Exit.isSuccess(exit)
         ? fits(successes.encode(exit.value), "success")
         : fits(failures.encode(Option.getOrUndefined(Exit.findErrorOption(exit))), "failure"),
-    decode: (text) =>
-      Effect.suspend((): Effect.Effect<Exit.Exit<unknown, unknown>, unknown, unknown> => {
-        // What is read was written by `encode`, unless the store was changed; then it is refused below.
-        const json = JSON.parse(text) as { readonly success?: unknown; readonly failure?: unknown }
-        return "failure" in json
-          ? Effect.map(failures.decode(json.failure), Exit.fail)
-          : Effect.map(successes.decode(json.success), Exit.succeed)
-      })
+    decode: (text) => {
+      // What is read was written by `encode`, unless the store or the schema was changed.
+      const json = parse(text)
+      if (json === undefined) return Effect.fail(misfit("record"))
+      const exit: Effect.Effect<Exit.Exit<unknown, unknown>, unknown, unknown> = "failure" in json
+        ? Effect.map(failures.decode(json.failure), Exit.fail)
+        : Effect.map(successes.decode("success" in json ? json.success : undefined), Exit.succeed)
+      return Effect.mapError(exit, () => misfit("record"))
+    }
   }
 }

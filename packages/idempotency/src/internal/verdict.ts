@@ -3,9 +3,10 @@ import type * as Transience from "@reprise/core/Transience"
 import * as RetryExhausted from "@reprise/core/RetryExhausted"
 import * as Cause from "effect/Cause"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 
-export type Verdict = "record" | "free" | "doubt"
+type Verdict = "record" | "free" | "doubt"
+
+const recorded: Exit.Exit<Verdict> = Exit.succeed("record")
 
 /** Whether nothing took effect: in any of the attempts, where a retry inside has given up. */
 const notApplied = (error: unknown, transience: Transience.Classifier): boolean => {
@@ -18,16 +19,30 @@ const notApplied = (error: unknown, transience: Transience.Classifier): boolean 
 const isTransient = (error: unknown, transience: Transience.Classifier): boolean =>
   RetryExhausted.is(error) || transience.isTransient(error)
 
+/** What all failures of a cause allow: the worst of several that came at once is what nobody may overlook. */
+const judge = (
+  errors: ReadonlyArray<unknown>,
+  isOutcome: (error: unknown) => boolean,
+  transience: Transience.Classifier
+): Verdict => {
+  const isPassing = errors.some((error) => isTransient(error, transience))
+  if (!isPassing && errors.every(isOutcome)) return "record"
+  return errors.every((error) => notApplied(error, transience)) ? "free" : "doubt"
+}
+
+/** A predicate that throws is a defect, as is one of the program's anywhere else. */
 export const verdict = (
   exit: Exit.Exit<unknown, unknown>,
   isOutcome: (error: unknown) => boolean,
   transience: Transience.Classifier
-): Verdict => {
-  if (Exit.isSuccess(exit)) return "record"
+): Exit.Exit<Verdict> => {
+  if (Exit.isSuccess(exit)) return recorded
+  const { reasons } = exit.cause
   // A defect or an interruption beside a failure: the operation did not end where it meant to.
-  if (exit.cause.reasons.length === 0 || !exit.cause.reasons.every(Cause.isFailReason)) return "doubt"
-  const error = Option.getOrUndefined(Exit.findErrorOption(exit))
-  if (isTransient(error, transience)) return notApplied(error, transience) ? "free" : "doubt"
-  if (isOutcome(error)) return "record"
-  return notApplied(error, transience) ? "free" : "doubt"
+  if (reasons.length === 0 || !reasons.every(Cause.isFailReason)) return Exit.succeed("doubt")
+  try {
+    return Exit.succeed(judge(reasons.map(({ error }) => error), isOutcome, transience))
+  } catch (thrown) {
+    return Exit.die(thrown)
+  }
 }

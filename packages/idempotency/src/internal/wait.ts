@@ -1,32 +1,25 @@
 /** Waits until a record is no longer in progress. */
-import type * as Clock from "effect/Clock"
+import * as Policy from "@reprise/core/Policy"
 import * as Effect from "effect/Effect"
-import * as Random from "effect/Random"
 import type { StoreFailed } from "../IdempotencyError.ts"
-import type { IdempotencyStore } from "../IdempotencyStore.ts"
-import { now } from "./hold.ts"
+import type { Found, IdempotencyStore } from "../IdempotencyStore.ts"
 
-const first = 5
-const longest = 250
+/** Whether a record is held by somebody who is alive, as far as can be told. */
+export const isHeld = (there: Found | undefined): boolean => there?.state === "running" && there.left > 0
 
-/**
- * Looks again and again, until a time on the monotonic clock, at waits that grow from 5 to 250 ms and are drawn from their
- * upper half: of many callers that wait, few look at once.
- */
+// From the upper half of each wait: of many callers that wait, few look at once. The time is the caller's.
+const looks = Policy.exponential("5 millis", 1.5).pipe(
+  Policy.capped("250 millis"),
+  Policy.jitteredWith("equal"),
+  Policy.whileInput(isHeld),
+  Policy.unlimited
+)
+
+/** Looks again and again at a record that is held, for so many milliseconds. */
 export const waitFor = (
   store: IdempotencyStore,
-  clock: Clock.Clock,
   id: string,
-  until: number
-): Effect.Effect<void, StoreFailed> =>
-  Effect.gen(function* () {
-    let pause = first
-    while (true) {
-      const left = until - now(clock)
-      if (left <= 0) return
-      yield* Effect.sleep(Math.ceil(Math.min(left, pause * (yield* Random.nextBetween(0.5, 1)))))
-      pause = Math.min(longest, pause * 1.5)
-      const there = yield* store.read(id)
-      if (there?.state !== "running" || there.left <= 0) return
-    }
-  })
+  there: Found,
+  millis: number
+): Effect.Effect<unknown, StoreFailed> =>
+  Effect.timeoutOption(Effect.scheduleFrom(store.read(id), there, looks), millis)

@@ -1,5 +1,4 @@
 /** What all stores have in common: hashes, and tokens. */
-import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import * as Arr from "effect/Array"
 import * as Digest from "effect/crypto/Digest"
 import * as SecureRandom from "effect/crypto/SecureRandom"
@@ -8,6 +7,8 @@ import * as Hex from "effect/encoding/Hex"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { Backing, IdempotencyStore, Secrets } from "../../IdempotencyStore.ts"
+import * as canonical from "../canonical.ts"
+import * as check from "../check.ts"
 import * as hmac from "../hmac.ts"
 
 const encoder = new TextEncoder()
@@ -19,12 +20,15 @@ export type Keys = Arr.NonEmptyReadonlyArray<Uint8Array>
 export const newSecret = (): Uint8Array => SecureRandom.randomBytesUnsafe(32)
 
 /** The bytes of secrets; checked. */
-export const secretsOf = (secrets: Secrets): Keys =>
-  Arr.map(Redacted.isRedacted(secrets) ? Arr.of(secrets) : secrets, (secret): Uint8Array => {
+export const secretsOf = (secrets: Secrets): Keys => {
+  const all = Redacted.isRedacted(secrets) ? Arr.of(secrets) : secrets
+  check.holds("secret", all, all.length > 0, "at least one secret")
+  return Arr.map(all, (secret): Uint8Array => {
     const bytes = encoder.encode(Redacted.value(secret))
-    if (bytes.length >= leastSecret) return bytes
-    throw new InvalidPolicy({ argument: "secret", value: secret, rule: `at least ${leastSecret} bytes long` })
+    check.holds("secret", secret, bytes.length >= leastSecret, `at least ${leastSecret} bytes long`)
+    return bytes
   })
+}
 
 /** The program's own, or that of WebCrypto. */
 const digestOf: Effect.Effect<Digest.Digest["Service"]> = Effect.flatMap(
@@ -41,8 +45,8 @@ export const make = (backing: Backing, secrets: Keys): Effect.Effect<Idempotency
     let claims = 0
     const store: IdempotencyStore = {
       ...backing,
-      // No secret: a record must be found after it was changed. The length keeps ("a", "b:c") and ("a:b", "c") apart.
-      identify: (scope, key) => digest.digestHex(Digest.sha256, encoder.encode(`${scope.length}:${scope}${key}`)),
+      // No secret: a record must be found after it was changed.
+      identify: (scope, key) => digest.digestHex(Digest.sha256, encoder.encode(canonical.textOf(scope) + key)),
       fingerprints: (payload) =>
         signs.length === 1
           ? Effect.map(sign(payload), Arr.of)

@@ -28,7 +28,9 @@ const hold = (request: Request, fence: number, now: number): Row => ({
 })
 
 const found = ({ fence, fingerprint, holder, outcome, state, until }: Row, now: number): Found | undefined =>
-  state === "free" ? undefined : { state, fence, fingerprint, holder, outcome, left: until - now }
+  state === "free"
+    ? undefined
+    : { state, fence, fingerprint, holder, outcome, left: state === "running" ? until - now : 0 }
 
 const backing = (now: () => number, capacity: number): Backing => {
   const rows = new Map<string, Row>()

@@ -1,82 +1,89 @@
 /** What Redis runs: each in one step, and by the clock of the server. */
 import * as Redis from "effect/persistence/Redis"
-import type { Ending, Held, Request } from "../../IdempotencyStore.ts"
+import type { Ending, Found, Held, Request } from "../../IdempotencyStore.ts"
 
-// A hash: state, fence, holder, fingerprint, until (milliseconds of the server's clock), outcome. Redis removes it when
-// its retention has passed.
+// A record is one text: state, fence, holder, fingerprint, retention and outcome, with a space between. While it is held
+// it lives for lease and retention together, and else for its retention: what is left of a lease is what is left of its
+// life, less the retention. One command makes it, and Redis removes it when its time is over.
 const head = `
-local function clock()
-  local time = redis.call('TIME')
-  return time[1] * 1000 + math.floor(time[2] / 1000)
-end
 local function read()
-  return redis.call('HMGET', KEYS[1], 'state', 'fence', 'holder', 'fingerprint', 'until', 'outcome')
+  local row = redis.call('GET', KEYS[1])
+  if row then return string.match(row, '^(%l+) (%d+) (%S+) (%S+) (%d+) ') end
 end
-local function hold(fence, holder, fingerprint, lease, retention)
-  redis.call('HSET', KEYS[1], 'state', 'running', 'fence', fence, 'holder', holder, 'fingerprint', fingerprint,
-    'until', clock() + lease, 'outcome', '')
-  redis.call('PEXPIRE', KEYS[1], lease + retention)
-  return { tostring(fence) }
-end
-local function found(row)
-  if not row[1] or row[1] == 'free' then return {} end
-  return { row[1], row[2], row[3], row[4], tostring(row[5] - clock()), row[6] }
-end
-local function held()
-  local row = redis.call('HMGET', KEYS[1], 'state', 'fence', 'holder')
-  return row[1] and row[2] == ARGV[1] and row[3] == ARGV[2] and row[1]
+local function set(life, ...)
+  redis.call('SET', KEYS[1], table.concat({ ... }, ' '), 'PX', life)
 end
 `
 
-/** Texts: one, the number of a claim; six, a record; none where there is nothing. */
-export type Reply = ReadonlyArray<string>
+type Script<Params extends ReadonlyArray<unknown>, Result> = Redis.Script<{ params: Params; result: Result }>
 
-type Script<Params extends ReadonlyArray<unknown>> = Redis.Script<{ params: Params; result: Reply }>
+/** A record as it is, and what is left of its life in milliseconds. */
+export type Row = readonly [row: string | null, left: number]
 
-const claimed = ({ fingerprint, holder, lease, retention }: Request) => [holder, fingerprint, lease, retention]
+/** What a claim writes, but for state and number, and for how long. */
+export const claimed = (
+  { fingerprint, holder, lease, retention }: Request
+): { readonly record: string; readonly life: string } => ({
+  record: `${holder} ${fingerprint} ${retention} `,
+  life: String(lease + retention)
+})
 
-export const claim: Script<[key: string, request: Request]> = Redis.script(
-  (key: string, request: Request) => [key, ...claimed(request)],
+/** The number of a claim, or a record. */
+export const claim: Script<[key: string, record: string, life: string], number | Row> = Redis.script(
+  (key: string, record: string, life: string) => [key, record, life],
   {
     numberOfKeys: 1,
-    lua: `${head}
-local row = read()
-if row[1] and row[1] ~= 'free' then return found(row) end
-return hold((row[2] or 0) + 1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`
+    lua: `
+if redis.call('SET', KEYS[1], 'running 1 ' .. ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+local row = redis.call('GET', KEYS[1])
+local fence = string.match(row, '^free (%d+) ')
+if not fence then return { row, redis.call('PTTL', KEYS[1]) } end
+redis.call('SET', KEYS[1], 'running ' .. fence + 1 .. ' ' .. ARGV[1], 'PX', ARGV[2])
+return fence + 1`
   }
-).withReturnType<Reply>()
+).withReturnType<number | Row>()
 
-export const retake: Script<[key: string, request: Request, fence: number]> = Redis.script(
-  (key: string, request: Request, fence: number) => [key, ...claimed(request), fence],
-  {
-    numberOfKeys: 1,
-    lua: `${head}
-local row = read()
-if row[2] ~= ARGV[5] then return {} end
-if row[1] ~= 'doubt' and (row[1] ~= 'running' or tonumber(row[5]) > clock()) then return {} end
-return hold(row[2] + 1, ARGV[1], ARGV[2], ARGV[3], ARGV[4])`
-  }
-).withReturnType<Reply>()
-
-export const renew: Script<[key: string, held: Held, terms: Pick<Request, "lease" | "retention">]> = Redis.script(
-  (key: string, { fence, holder }: Held, { lease, retention }: Pick<Request, "lease" | "retention">) => [
+export const retake: Script<[key: string, request: Request, fence: number], number | null> = Redis.script(
+  (key: string, { fingerprint, holder, lease, retention }: Request, fence: number) => [
     key,
     fence,
     holder,
-    lease,
-    retention
+    fingerprint,
+    retention,
+    lease + retention
   ],
   {
     numberOfKeys: 1,
     lua: `${head}
-if held() ~= 'running' then return {} end
-redis.call('HSET', KEYS[1], 'until', clock() + ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ARGV[3] + ARGV[4])
-return { ARGV[1] }`
+local state, fence, _, _, retention = read()
+if fence ~= ARGV[1] then return nil end
+local ended = state == 'running' and redis.call('PTTL', KEYS[1]) <= tonumber(retention)
+if state ~= 'doubt' and not ended then return nil end
+set(ARGV[5], 'running', fence + 1, ARGV[2], ARGV[3], ARGV[4], '')
+return fence + 1`
   }
-).withReturnType<Reply>()
+).withReturnType<number | null>()
 
-export const finish: Script<[key: string, held: Held, ending: Ending]> = Redis.script(
+export const renew: Script<[key: string, held: Held, terms: Pick<Request, "lease" | "retention">], 0 | 1> = Redis
+  .script(
+    (key: string, { fence, holder }: Held, { lease, retention }: Pick<Request, "lease" | "retention">) => [
+      key,
+      fence,
+      holder,
+      retention,
+      lease + retention
+    ],
+    {
+      numberOfKeys: 1,
+      lua: `${head}
+local state, fence, holder, fingerprint = read()
+if state ~= 'running' or fence ~= ARGV[1] or holder ~= ARGV[2] then return 0 end
+set(ARGV[4], state, fence, holder, fingerprint, ARGV[3], '')
+return 1`
+    }
+  ).withReturnType<0 | 1>()
+
+export const finish: Script<[key: string, held: Held, ending: Ending], 0 | 1> = Redis.script(
   (key: string, { fence, holder }: Held, ending: Ending) => [
     key,
     fence,
@@ -88,15 +95,32 @@ export const finish: Script<[key: string, held: Held, ending: Ending]> = Redis.s
   {
     numberOfKeys: 1,
     lua: `${head}
-if not held() then return {} end
-redis.call('HSET', KEYS[1], 'state', ARGV[3], 'outcome', ARGV[5])
-redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return { ARGV[1] }`
+local _, fence, holder, fingerprint = read()
+if fence ~= ARGV[1] or holder ~= ARGV[2] then return 0 end
+set(ARGV[4], ARGV[3], fence, holder, fingerprint, ARGV[4], ARGV[5])
+return 1`
   }
-).withReturnType<Reply>()
+).withReturnType<0 | 1>()
 
-export const read: Script<[key: string]> = Redis.script((key: string) => [key], {
+export const read: Script<[key: string], Row> = Redis.script((key: string) => [key], {
   numberOfKeys: 1,
-  lua: `${head}
-return found(read())`
-}).withReturnType<Reply>()
+  lua: `return { redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]) }`
+}).withReturnType<Row>()
+
+/** What a record says; `undefined` where there is none. */
+export const parse = ([row, left]: Row): Found | undefined => {
+  if (row === null || row.startsWith("free ")) return undefined
+  const [, state, fence, holder, fingerprint, retention, outcome] =
+    /^(running|doubt|done) (\d+) (\S+) (\S+) (\d+) (.*)$/s.exec(row) ?? []
+  // Its place is not ours alone: the key of somebody else, under the same prefix.
+  if (state === undefined) throw new Error("What is kept there is no idempotency record")
+  return {
+    // The pattern knows no other.
+    state: state as Found["state"],
+    fence: Number(fence),
+    holder: holder!,
+    fingerprint: fingerprint!,
+    left: state === "running" ? left - Number(retention) : 0,
+    outcome: state === "done" ? outcome : undefined
+  }
+}

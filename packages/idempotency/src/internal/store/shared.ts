@@ -5,8 +5,10 @@ import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
 import { type Operation, StoreFailed } from "../../IdempotencyError.ts"
 import * as check from "../check.ts"
+import * as limits from "./limit.ts"
 
 export type Ask = <A, E>(operation: Operation, question: Effect.Effect<A, E>) => Effect.Effect<A, StoreFailed>
 
@@ -17,57 +19,62 @@ export const timeoutOf = (argument: string, value: Duration.Input = "5 seconds")
 export const once: Ask = (operation, question) =>
   Effect.mapError(question, (cause) => new StoreFailed({ operation, cause }))
 
-/** Asks again where the first answer says that it is worth it. */
-const repeated = <A, E>(question: Effect.Effect<A, E>, policy: Policy.Policy<unknown>): Effect.Effect<A, E> =>
+type Question<A> = Effect.Effect<A, StoreFailed>
+
+/** Asks again where the policy says that the failure is worth it; a success does not pay for that. */
+const repeated = <A, E>(
+  operation: Operation,
+  question: Effect.Effect<A, E>,
+  policy: Policy.Policy<unknown>
+): Question<A> =>
   question.pipe(Effect.catch((error) => {
-    if (!Transience.isTransient(error)) return Effect.fail(error)
     let isFirst = true
     const again = Effect.suspend(() => {
       if (!isFirst) return question
       isFirst = false
       return Effect.fail(error)
     })
-    return Effect.retry(again, policy)
+    return once(operation, Effect.retry(again, policy))
   }))
 
 /** Waits for a fiber, but not for long, and then not for its end either. */
-const awaited = <A, E>(fiber: Fiber.Fiber<A, E>, timeout: number): Effect.Effect<A, E | Cause.TimeoutError> =>
-  Effect.flatMap(
-    Effect.forkDetach(Effect.sleep(timeout)),
-    (timer) =>
-      Effect.callback<A, E | Cause.TimeoutError>((resume) => {
-        fiber.addObserver((exit) => {
-          timer.interruptUnsafe()
-          resume(exit)
-        })
-        timer.addObserver((exit) => {
-          if (exit._tag === "Failure") return
-          resume(Effect.fail(new Cause.TimeoutError(`No answer within ${timeout} ms`)))
-          fiber.interruptUnsafe()
-        })
+const awaited = <A>(
+  operation: Operation,
+  fiber: Fiber.Fiber<A, StoreFailed>,
+  timeout: number,
+  limit: limits.Limit
+): Question<A> =>
+  limit.watched(
+    Effect.callback<A, StoreFailed>((resume) => {
+      const leave = limit.waiting(() => {
+        const cause = new Cause.TimeoutError(`No answer within ${timeout} ms`)
+        resume(Effect.fail(new StoreFailed({ operation, cause })))
+        fiber.interruptUnsafe()
       })
+      fiber.addObserver((exit) => {
+        leave()
+        resume(exit)
+      })
+    })
   )
 
 /**
  * Repeats a question, as each comes to the same when it is asked again, and gives up after a time. Nothing interrupts it:
  * what was half asked would leave a record that nobody knows of.
  */
-export const within = (timeout: number): Ask => {
+export const within = (timeout: number): Effect.Effect<Ask, never, Scope.Scope> => {
   const policy = Policy.exponential("1 millis").pipe(
     Policy.capped("100 millis"),
     Policy.jittered,
     Policy.within(timeout),
     Policy.whileInput(Transience.isTransient)
   )
-  return (operation, question) =>
-    once(
-      operation,
-      Effect.uninterruptible(
-        Effect.flatMap(
-          Effect.forkDetach(repeated(question, policy), { startImmediately: true }),
-          // SQLite has answered by now.
-          (fiber) => fiber.pollUnsafe() ?? awaited(fiber, timeout)
-        )
+  return Effect.map(limits.make(timeout), (limit): Ask => (operation, question) =>
+    Effect.uninterruptible(
+      Effect.flatMap(
+        Effect.forkDetach(repeated(operation, question, policy), { startImmediately: true }),
+        // SQLite has answered by now.
+        (fiber) => fiber.pollUnsafe() ?? awaited(operation, fiber, timeout, limit)
       )
-    )
+    ))
 }

@@ -3,6 +3,7 @@ import { InvalidPolicy } from "@reprise/core/InvalidPolicy"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
 import * as Option from "effect/Option"
+import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Result from "effect/Result"
@@ -41,13 +42,19 @@ const clockOf = (sql: SqlClient): string =>
 const found = ({ fence, fingerprint, holder, left_millis, outcome, state }: Row): Found | undefined =>
   state === "free"
     ? undefined
-    : { state, fence: Number(fence), fingerprint, holder, left: Number(left_millis), outcome: outcome ?? undefined }
+    : {
+      state,
+      fence: Number(fence),
+      fingerprint,
+      holder,
+      left: state === "running" ? Number(left_millis) : 0,
+      outcome: outcome ?? undefined
+    }
 
-const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
+const backing = (sql: SqlClient, name: string, within: shared.Ask): Backing => {
   const table = sql.literal(name)
   const now = sql.literal(clockOf(sql))
   const inTransaction = Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome)
-  const within = shared.within(timeout)
   const ask = <A>(operation: Operation, question: Effect.Effect<A, SqlError>): Effect.Effect<A, StoreFailed> =>
     Effect.flatMap(inTransaction, (inside) => (inside ? shared.once : within)(operation, question))
 
@@ -64,11 +71,12 @@ const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
   return {
     claim: ({ fingerprint, holder, id, lease, retention }) => {
       const insert = sql<Fence>`INSERT INTO ${table} AS t
-          (id, state, fence, holder, fingerprint, lease_until, expires_at, outcome)
-        VALUES (${id}, 'running', 1, ${holder}, ${fingerprint}, ${now} + ${lease}, ${now} + ${lease + retention}, NULL)
+          (id, state, fence, holder, fingerprint, lease_until, expires_at, sweep_at, outcome)
+        VALUES (${id}, 'running', 1, ${holder}, ${fingerprint}, ${now} + ${lease}, ${now} + ${lease + retention},
+          ${now} + ${retention}, NULL)
         ON CONFLICT (id) DO UPDATE SET state = 'running', fence = t.fence + 1, holder = excluded.holder,
           fingerprint = excluded.fingerprint, lease_until = excluded.lease_until, expires_at = excluded.expires_at,
-          outcome = NULL
+          sweep_at = excluded.sweep_at, outcome = NULL
         WHERE t.state = 'free' OR t.expires_at <= ${now}
         RETURNING fence`
       const claim: Effect.Effect<number | Found, SqlError> = Effect.flatMap(
@@ -85,8 +93,9 @@ const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
         "retake",
         Effect.map(
           sql<Fence>`UPDATE ${table} SET state = 'running', fence = fence + 1, holder = ${holder},
-              fingerprint = ${fingerprint}, lease_until = ${now} + ${lease}, expires_at = ${now} + ${lease + retention}
-            WHERE id = ${id} AND fence = ${fence}
+              fingerprint = ${fingerprint}, lease_until = ${now} + ${lease}, expires_at = ${now} + ${lease + retention},
+              sweep_at = ${now} + ${retention}
+            WHERE id = ${id} AND fence = ${fence} AND expires_at > ${now}
               AND (state = 'doubt' OR (state = 'running' AND lease_until <= ${now}))
             RETURNING fence`,
           ([mine]) => mine && Number(mine.fence)
@@ -116,8 +125,9 @@ const backing = (sql: SqlClient, name: string, timeout: number): Backing => {
       ask(
         "sweep",
         Effect.map(
-          sql`DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_at <= ${now} LIMIT ${limit})
-              AND expires_at <= ${now} RETURNING fence`,
+          sql`DELETE FROM ${table} WHERE id IN (
+              SELECT id FROM ${table} WHERE sweep_at <= ${now} AND expires_at <= ${now} LIMIT ${limit}
+            ) AND expires_at <= ${now} RETURNING fence`,
           (rows) => rows.length
         )
       ),
@@ -137,9 +147,9 @@ const secret = (sql: SqlClient, name: string): Effect.Effect<stores.Keys, SqlErr
 }
 
 /** Several processes may be at it at once, and each waits for the one before. */
-const opening = shared.within(30_000)
+const opening = 30_000
 
-export const make = (options: SqlOptions): Effect.Effect<IdempotencyStore, StoreFailed, SqlClient> => {
+export const make = (options: SqlOptions): Effect.Effect<IdempotencyStore, StoreFailed, SqlClient | Scope.Scope> => {
   check.options("layerSql", options, ["table", "secret", "timeout"])
   const table = check.text(
     "layerSql.table",
@@ -152,7 +162,9 @@ export const make = (options: SqlOptions): Effect.Effect<IdempotencyStore, Store
   return Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
     clockOf(sql)
-    yield* opening("open", migrations.run(sql, table))
-    return yield* stores.make(backing(sql, table, timeout), given ?? (yield* opening("open", secret(sql, table))))
+    const open = yield* shared.within(opening)
+    yield* open("open", migrations.run(sql, table))
+    const within = yield* shared.within(timeout)
+    return yield* stores.make(backing(sql, table, within), given ?? (yield* open("open", secret(sql, table))))
   })
 }
