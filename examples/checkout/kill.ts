@@ -1,7 +1,7 @@
 /**
  * A provider that is a process of its own, is killed in the middle of its work, and is started again on the same book.
  */
-import { Deferred, Effect, Fiber, FileSystem, Path, Schedule, Stream } from "effect"
+import { Data, Deferred, Effect, FileSystem, Path, Runtime, Schedule, Stream } from "effect"
 import { ChildProcess } from "effect/process"
 import { fileURLToPath } from "node:url"
 import { ProviderUrl } from "./client.ts"
@@ -11,6 +11,11 @@ const main = fileURLToPath(new URL("main.ts", import.meta.url))
 
 /** When it is killed: far from the first order, and from the last. */
 const charges = 20
+
+/** A provider that did not start; what was wrong it has said itself. */
+export class NoProvider extends Data.TaggedError("NoProvider")<{ readonly message: string }> {
+  override readonly [Runtime.errorReported] = false
+}
 
 /** Starts a provider, and waits until it says where it is. It lives no longer than the scope. */
 const start = Effect.fn("start")(function* (seed: number, ledger: string, port: string) {
@@ -26,7 +31,11 @@ const start = Effect.fn("start")(function* (seed: number, ledger: string, port: 
     }),
     Effect.forkScoped
   )
-  return { provider, url: yield* Deferred.await(url) }
+  const ended = Effect.flatMap(
+    provider.exitCode,
+    (code) => new NoProvider({ message: `The provider has ended (${code}) before it said where it is.` })
+  )
+  return { provider, url: yield* Effect.raceFirst(Deferred.await(url), ended) }
 })
 
 /** Runs a shop whose provider is killed, and tells after how many charges. */
@@ -35,14 +44,14 @@ export const during = Effect.fn("during")(function* <A, E, R>(seed: number, shop
   const ledger = (yield* Path.Path).join(folder, "ledger.db")
   const { provider, url } = yield* start(seed, ledger, "0")
 
-  const killing = yield* statement.pipe(
+  const killing = statement.pipe(
     Effect.repeat({ until: ({ charged }) => charged >= charges, schedule: Schedule.spaced("2 millis") }),
     Effect.tap(provider.kill({ killSignal: "SIGKILL" })),
     Effect.tap(start(seed, ledger, new URL(url).port)),
-    Effect.provideService(ProviderUrl, url),
-    Effect.forkScoped
+    Effect.map(({ charged }) => charged)
   )
-  yield* Effect.provideService(shop, ProviderUrl, url)
-  const { charged } = yield* Fiber.join(killing)
-  return { killedAt: charged, book: yield* Effect.provideService(statement, ProviderUrl, url) }
+  // Where no other provider starts, there is no use in a shop.
+  const watched = Effect.all([killing, shop], { concurrency: "unbounded" })
+  const [killedAt] = yield* Effect.provideService(watched, ProviderUrl, url)
+  return { killedAt, book: yield* Effect.provideService(statement, ProviderUrl, url) }
 })

@@ -2,6 +2,7 @@
  * The provider's own book: what arrived, what was charged, what was refused. The totals of both runs are read from it. It
  * is a database, and outlives a provider that is killed.
  */
+import { Idempotency } from "@reprise/idempotency"
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpClient, HttpClientResponse } from "effect/http"
 import { SqlClient } from "effect/sql"
@@ -13,7 +14,7 @@ const refusals = ["402 card declined", "422 malformed"] as const
 /** What the provider found when it asked the book about a charge that it did not see to its end. */
 const doubts = ["in doubt, was charged", "in doubt, was not charged"] as const
 
-type Event = "request" | "charge" | typeof refusals[number] | typeof doubts[number] | Fault
+type Event = "request" | "charge" | "asked" | typeof refusals[number] | typeof doubts[number] | Fault
 
 /** What the book comes to, as it travels from the provider to the shop. */
 export const Statement = Schema.Struct({
@@ -42,7 +43,7 @@ export class Ledger extends Context.Service<Ledger, {
   readonly note: (order: string, event: Event) => Effect.Effect<void>
   /** How often something happened to an order. */
   readonly count: (order: string, event: Event) => Effect.Effect<number>
-  /** Takes the money. */
+  /** Takes the money, unless a later claim on the same key has written by now: its holder was frozen, and comes too late. */
   readonly charge: (order: string, amount: number) => Effect.Effect<Receipt>
   /** Of an order that was charged. */
   readonly receipt: (order: string) => Effect.Effect<Receipt | undefined>
@@ -52,10 +53,17 @@ export class Ledger extends Context.Service<Ledger, {
     Ledger,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* sql`CREATE TABLE IF NOT EXISTS entries (id INTEGER PRIMARY KEY, "order" TEXT, event TEXT, amount INTEGER)`
+      yield* sql`CREATE TABLE IF NOT EXISTS entries (
+        id INTEGER PRIMARY KEY, "order" TEXT, event TEXT, amount INTEGER, fence INTEGER
+      )`
 
-      const write = (order: string, event: Event, amount: number | null) =>
-        sql<{ id: number }>`INSERT INTO entries ${sql.insert({ order, event, amount })} RETURNING id`.pipe(Effect.orDie)
+      const write = Effect.fnUntraced(function* (order: string, event: Event, amount: number | null) {
+        const { fence } = (yield* Idempotency.CurrentClaim) ?? { fence: null }
+        return yield* sql<{ id: number }>`
+          INSERT INTO entries ("order", event, amount, fence) SELECT ${order}, ${event}, ${amount}, ${fence}
+          WHERE NOT EXISTS (SELECT 1 FROM entries WHERE "order" = ${order} AND fence > ${fence}) RETURNING id
+        `
+      }, Effect.orDie)
 
       const receiptOf = (entry: { readonly id: number; readonly amount: number }, order: string): Receipt => ({
         id: `ch_${entry.id}`,
@@ -71,7 +79,10 @@ export class Ledger extends Context.Service<Ledger, {
             Effect.orDie
           ),
         charge: (order, amount) =>
-          Effect.map(write(order, "charge", amount), ([row]) => receiptOf({ id: row?.id ?? 0, amount }, order)),
+          Effect.flatMap(write(order, "charge", amount), ([row]) =>
+            row === undefined
+              ? Effect.die(new Error("The claim on this charge is not the last one"))
+              : Effect.succeed(receiptOf({ id: row.id, amount }, order))),
         receipt: (order) =>
           sql<{ id: number; amount: number }>`
             SELECT id, amount FROM entries WHERE "order" = ${order} AND event = 'charge'

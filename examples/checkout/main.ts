@@ -131,6 +131,7 @@ const program = Effect.gen(function* () {
 
 program.pipe(
   Effect.tapErrorTag("BadArguments", ({ message }) => Console.error(`${message}\n\n${usage}`)),
+  Effect.tapErrorTag("NoProvider", ({ message }) => Console.error(message)),
   Effect.scoped,
   Effect.provide([NodeServices.layer, NodeHttpClient.layerUndici]),
   NodeRuntime.runMain

@@ -57,9 +57,10 @@ const settle = Effect.gen(function* () {
   return HttpServerResponse.jsonUnsafe(receipt)
 })
 
-/** What came of a charge whose process died in the middle: the book says. Nothing of that process can arrive any more. */
+/** What came of a charge whose process died in the middle: the book says, which takes nothing more of it once it is asked. */
 const reconcile = Effect.fn("Provider.reconcile")(function* (ledger: Ledger["Service"]) {
   const order = yield* orderOf
+  yield* ledger.note(order, "asked")
   const receipt = yield* ledger.receipt(order)
   yield* ledger.note(order, receipt === undefined ? "in doubt, was not charged" : "in doubt, was charged")
   return receipt === undefined
