@@ -13,7 +13,7 @@ const main = fileURLToPath(new URL("main.ts", import.meta.url))
 const charges = 20
 
 /** A provider that did not start; what was wrong it has said itself. */
-export class NoProvider extends Data.TaggedError("NoProvider")<{ readonly message: string }> {
+class NoProvider extends Data.TaggedError("NoProvider")<{ readonly message: string }> {
   override readonly [Runtime.errorReported] = false
 }
 

@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
@@ -19,12 +20,35 @@ interface Run {
 
 const start = (...args: ReadonlyArray<string>) => startWith({}, ...args)
 
-const startWith = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
-  spawn(process.execPath, ["examples/checkout/main.ts", ...args], {
+const running = new Set<ChildProcess>()
+
+const startWith = (env: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, ["examples/checkout/main.ts", ...args], {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...env }
   })
+  running.add(child)
+  child.once("exit", () => running.delete(child))
+  return child
+}
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "reprise-checkout-"))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+// What a test has left that failed.
+afterEach(async () => {
+  for (const child of running) {
+    child.kill("SIGCONT")
+    child.kill()
+    await once(child, "exit")
+  }
+})
 
 const checkout = async (...args: ReadonlyArray<string>): Promise<Run> => {
   const child = start(...args)
@@ -240,14 +264,6 @@ describe("a provider that is killed in the middle and started again", () => {
 })
 
 describe("a provider that is to be killed", () => {
-  let folder: string
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "reprise-checkout-"))
-  })
-  afterEach(() => {
-    rmSync(folder, { recursive: true })
-  })
-
   it("and cannot start is the end, and leaves nothing behind", async () => {
     // The shop makes a folder there, and SQLite opens no file with so long a name.
     const deep = join(folder, ...Array.from({ length: 3 }, () => "d".repeat(200)))
@@ -272,6 +288,43 @@ describe("a provider that is to be killed", () => {
     const answers = url !== undefined && await fetch(`${url}/ledger`).then(() => true, () => false)
     assert.isFalse(answers)
   })
+})
+
+it("a provider that was frozen for longer than its lease, and comes back, charges nobody again", async () => {
+  const file = join(folder, "ledger.db")
+  const provider = async () => {
+    const child = start("--provider", "--ledger", file)
+    const [said] = await once(child.stdout, "data")
+    return { child, url: /http:[^\s,]+/.exec(String(said))?.[0] ?? assert.fail(`No URL: ${said}`) }
+  }
+  const charge = (url: string, order: number) =>
+    fetch(`${url}/charges/${order}`, {
+      method: "POST",
+      body: JSON.stringify({ amount: 100, currency: "EUR", card: "4242" }),
+      headers: { "idempotency-key": `"order-${order}"`, "content-type": "application/json" }
+    })
+  const one = await provider()
+  const other = await provider()
+  using book = new DatabaseSync(file)
+  const count = (from: string) => book.prepare(`SELECT count(*) AS n FROM ${from}`).get()?.["n"]
+  const charges = (order: number) => count(`entries WHERE event = 'charge' AND "order" = '${order}'`)
+
+  // Until one is frozen while its bank takes a while, before the charge.
+  let order = 0
+  let first: Promise<Response>
+  while (true) {
+    first = charge(one.url, ++order)
+    while (count("reprise_idempotency") !== order) await setTimeout(1)
+    await setTimeout(10)
+    one.child.kill("SIGSTOP")
+    if (charges(order) === 0) break
+    one.child.kill("SIGCONT")
+    await first
+  }
+  while ((await charge(other.url, order)).status !== 200) await setTimeout(100)
+  one.child.kill("SIGCONT")
+  assert.oneOf((await first).status, [200, 500])
+  assert.strictEqual(charges(order), 1)
 })
 
 interface Statement {

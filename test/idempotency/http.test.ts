@@ -1,8 +1,9 @@
 import { HttpIdempotency } from "@reprise/idempotency"
-import { Effect } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Effect, Layer } from "effect"
+import { Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { describe, expect, it } from "vitest"
 import { start } from "./httpServer.ts"
+import * as memory from "./memory.ts"
 
 const numbered = (run: number) => Effect.succeed(HttpServerResponse.jsonUnsafe({ run }, { status: 201 }))
 
@@ -277,6 +278,18 @@ describe("responses that are recorded", () => {
     await server.ask()
     const { headers } = await server.ask()
     expect([headers.get("x-charge"), headers.get("x-other")]).toEqual(["1", null])
+  })
+})
+
+describe("a request that is logged", () => {
+  it.each([false, true])("hides its key where the program says so: %s", async (hides) => {
+    const handler = Effect.map(HttpServerRequest.HttpServerRequest, (request) => {
+      expect(JSON.stringify(request).includes("order-1017")).toBe(!hides)
+      return HttpServerResponse.empty()
+    })
+    const names = Layer.succeed(Headers.CurrentRedactedNames, hides ? ["idempotency-key"] : [])
+    await using server = start(handler, {}, Layer.merge(memory.layer(), names))
+    expect((await server.ask()).status).toBe(204)
   })
 })
 

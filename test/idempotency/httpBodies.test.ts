@@ -74,6 +74,19 @@ describe("a body of a response", () => {
     expect((await server.ask()).code).toBe("idempotency_unreplayable")
   })
 
+  it("arrives as it happens where nothing is kept", async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const events = Stream.concat(Stream.succeed("1"), Stream.fromEffect(Effect.promise(() => promise)))
+    const handler = Effect.succeed(HttpServerResponse.stream(Stream.encodeText(events)))
+    await using server = start(handler, { maxResponseBytes: 0 })
+    const reader = (await server.send()).body!.getReader()
+    expect((await reader.read()).value).toEqual(bytes("1"))
+    resolve("2")
+    expect((await reader.read()).value).toEqual(bytes("2"))
+    expect((await reader.read()).done).toBe(true)
+    expect((await server.ask()).code).toBe("idempotency_unreplayable")
+  })
+
   it.each([7, 1_000_000])(
     "leaves what it needs when it has ended, and once, where up to %i bytes are kept",
     async (most) => {

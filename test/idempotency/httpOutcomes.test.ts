@@ -81,7 +81,7 @@ describe("a failure of the handler", () => {
   })
 
   it("that says nothing leaves a doubt", async () => {
-    expect((await twice(Effect.fail(new Error("?")))).so).toBe("idempotency_in_doubt")
+    expect((await twice(Effect.fail("?"))).so).toBe("idempotency_in_doubt")
     expect((await twice(Effect.die("?"))).so).toBe("idempotency_in_doubt")
     expect((await twice(Effect.interrupt)).so).toBe("idempotency_in_doubt")
   })

@@ -11,7 +11,7 @@ import * as memory from "./memory.ts"
 
 export type Handler = Effect.Effect<HttpServerResponse, unknown, HttpServerRequest | Scope>
 
-export interface Ask {
+interface Ask {
   /** As the header has it; an empty text sends none. */
   readonly key?: string
   readonly method?: string
@@ -21,7 +21,7 @@ export interface Ask {
   readonly signal?: AbortSignal
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string

@@ -20,7 +20,9 @@ const start = (outcome: (run: number) => Effect.Effect<HttpServerResponse.HttpSe
       Effect.suspend(() => outcome(run))
     )
     const response = yield* Effect.exit(
-      sql.withTransaction(HttpIdempotency.middleware({ scope: Effect.succeed("a") })(handler))
+      sql.withTransaction(
+        HttpIdempotency.middleware({ scope: Effect.succeed("a"), onDisconnect: "interrupt" })(handler)
+      )
     )
     const rows = yield* sql<{ run: number }>`SELECT run FROM charges`
     return HttpServerResponse.setHeader(
@@ -31,9 +33,9 @@ const start = (outcome: (run: number) => Effect.Effect<HttpServerResponse.HttpSe
   })
   const { dispose, handler } = HttpEffect.toWebHandlerLayer(app, live)
   return {
-    ask: async () => {
+    ask: async (init: RequestInit = {}) => {
       const headers = { "idempotency-key": "\"k\"" }
-      const response = await handler(new Request("http://pay.example/", { method: "POST", headers }))
+      const response = await handler(new Request("http://pay.example/", { ...init, method: "POST", headers }))
       return [response.status, response.headers.get("x-rows"), response.headers.has("idempotent-replayed")]
     },
     [Symbol.asyncDispose]: dispose
@@ -48,9 +50,21 @@ it("inside a transaction, a response and what its handler wrote are committed to
 
 it("inside a transaction, a failure undoes both, and the next request runs", async () => {
   await using server = start((run) =>
-    run === 1 ? Effect.fail(new Error("lost")) : Effect.succeed(HttpServerResponse.empty({ status: 201 }))
+    run === 1 ? Effect.fail("lost") : Effect.succeed(HttpServerResponse.empty({ status: 201 }))
   )
   expect(await server.ask()).toEqual([500, "", false])
+  expect(await server.ask()).toEqual([201, "2", false])
+  expect(await server.ask()).toEqual([201, "2", true])
+})
+
+it("inside a transaction, a client that leaves undoes both, and its next request runs", async () => {
+  const client = new AbortController()
+  await using server = start((run) => {
+    if (run > 1) return Effect.succeed(HttpServerResponse.empty({ status: 201 }))
+    client.abort()
+    return Effect.never
+  })
+  expect(await server.ask({ signal: client.signal })).toEqual([500, "", false])
   expect(await server.ask()).toEqual([201, "2", false])
   expect(await server.ask()).toEqual([201, "2", true])
 })

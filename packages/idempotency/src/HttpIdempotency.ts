@@ -66,9 +66,9 @@ export interface Options<E = never, R = never, F = never> {
    */
   readonly unquotedKeys?: boolean | undefined
   /**
-   * What must be the same in each request with a key, besides method, path and query; the request can be read in it.
-   * Default: the bytes of the body. Give one where a client makes the body anew for each attempt, as a form with
-   * another boundary.
+   * What must be the same in each request with a key, besides method, path and query; the request can be read in it. What
+   * cannot be compared is refused with 400. Default: the bytes of the body, whatever the headers say of them. Give one
+   * where a client makes the body anew for each attempt, as a form with another boundary.
    */
   readonly payload?: Effect.Effect<unknown, E, R> | undefined
   /** The longest body of a request, in bytes; more is 413. At least 1. Default: 1,048,576. */
@@ -79,13 +79,15 @@ export interface Options<E = never, R = never, F = never> {
    */
   readonly failure?: Schema.ConstraintCodec<F, unknown, R, R> | undefined
   /**
-   * Headers of a response that are recorded besides those that describe its body and `link`, `location` and `vary`. Never
-   * `set-cookie`, nor headers of the connection.
+   * Headers of a response that are recorded besides those that describe its body, those that say who may cache it
+   * (`cache-control`, `expires`, `vary`), `allow`, `link`, `location` and `www-authenticate`. Never `set-cookie`, nor
+   * headers of the connection.
    */
   readonly headers?: ReadonlyArray<string> | undefined
   /**
    * The longest body of a response that is recorded, in bytes. Of a longer one the first caller gets all, and the
-   * others get 500 and that it was not kept. At least 0. Default: 1,048,576.
+   * others get 500 and that it was not kept. A stream is held back until it has ended, or is longer than that. At least 0.
+   * Default: 1,048,576.
    */
   readonly maxResponseBytes?: number | undefined
   /** When to come back, while the first request is in progress or the store is away. At least 1 ms. Default: 1 second. */
@@ -93,8 +95,9 @@ export interface Options<E = never, R = never, F = never> {
   /** The address of a page on keys, which problems have as their `type`. Default: none, which is `about:blank`. */
   readonly documentation?: string | undefined
   /**
-   * What becomes of the handler when its client has gone. `"interrupt"` interrupts it, and leaves the record in doubt.
-   * Default: `"finish"`, so that the client's next attempt gets the outcome. Give the handler a timeout of its own.
+   * What becomes of the handler when its client has gone, or the server is stopped. `"interrupt"` interrupts it, and
+   * leaves the record in doubt. Default: `"finish"`, so that the client's next attempt gets the outcome. Give the handler
+   * a timeout of its own.
    */
   readonly onDisconnect?: "finish" | "interrupt" | undefined
   /** As of `Idempotency.once`. Default: 30 seconds. */
@@ -107,7 +110,7 @@ export interface Options<E = never, R = never, F = never> {
   readonly onAbandoned?: "doubt" | "rerun" | undefined
   /**
    * Asks the outside world what came of a request that is in doubt; it can be read in it, and its key is
-   * `IdempotencyKey.Current`. The response that it finds is recorded.
+   * `IdempotencyKey.Current`. The response that it finds is recorded. Give it a timeout of its own, as to the handler.
    */
   readonly reconcile?: Effect.Effect<Reconciled<HttpServerResponse>, E, R> | undefined
   /**
@@ -146,7 +149,8 @@ export const replayedHeader: string = recorded.replayedHeader
  * response that it would become.
  *
  * The body of the request is read before, and again by the handler. The handler runs in a fiber of its own, and finds the
- * key in `IdempotencyKey.Current`. Cookies that it sets are for the first caller only.
+ * key in `IdempotencyKey.Current`. Cookies that it sets are for the first caller only. Around a handler that has it by
+ * itself already, with the same scope and key, the outer one does the work.
  *
  * It goes around a handler. For routers, see {@link router}.
  *

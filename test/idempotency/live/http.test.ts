@@ -12,8 +12,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { effects } from "./processes.ts"
+
+const server = fileURLToPath(new URL("httpServer.ts", import.meta.url))
 
 let folder: string
 let log: string
@@ -35,7 +38,7 @@ afterEach(async () => {
 
 /** Starts a server, and gives its address. */
 const start = async (): Promise<{ readonly url: string; readonly child: ChildProcess }> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "httpServer.ts"), join(folder, "db"), log], {
+  const child = spawn(process.execPath, [server, join(folder, "db"), log], {
     stdio: ["ignore", "pipe", "inherit"]
   })
   running.push(child)

@@ -21,11 +21,16 @@ afterEach(stop)
 
 type Options = Partial<HttpIdempotency.Options>
 
-/** Starts a server, and gives its port. */
-const start = async (handler: Handler, options: Options = {}): Promise<number> => {
+/** Starts a server, and gives its port. What goes first sees each request before the middleware does. */
+const start = async (
+  handler: Handler,
+  options: Options = {},
+  first: Effect.Effect<unknown, never, HttpServerRequest.HttpServerRequest> = Effect.void
+): Promise<number> => {
   const node = createServer()
+  const app = HttpIdempotency.middleware({ scope, ...options })(handler)
   const listening = { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "50 millis" } as const
-  const live = HttpServer.serve(HttpIdempotency.middleware({ scope, ...options })(handler)).pipe(
+  const live = HttpServer.serve(Effect.andThen(first, app)).pipe(
     Layer.provide(NodeHttpServer.layer(() => node, listening)),
     Layer.provide(memory.layer())
   )
@@ -84,6 +89,27 @@ describe("one request in several forms", () => {
       const line = `idempotency-key: ${key}`
       expect(await send(port, "POST / HTTP/1.1", "host: a", line, line)).toBe("400 new")
     }
+  })
+})
+
+describe("a body that was read before the middleware", () => {
+  const echo = Effect.flatMap(
+    HttpServerRequest.HttpServerRequest,
+    ({ text }) => Effect.map(text, (text) => HttpServerResponse.text(text))
+  )
+  const reading = (read: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<unknown, unknown>) =>
+    Effect.ignore(Effect.flatMap(HttpServerRequest.HttpServerRequest, read))
+
+  it("is compared where it was kept, as a text is", async () => {
+    const port = await start(echo, {}, reading(({ text }) => text))
+    expect(await ask(port)).toMatchObject({ status: 200, text: "0123456789" })
+    expect((await ask(port, "a", { body: "other" })).status).toBe(422)
+  })
+
+  it("and is gone, as a stream is, is not taken for an empty one", async () => {
+    const port = await start(echo, {}, reading(({ stream }) => Stream.runDrain(stream)))
+    expect((await ask(port)).status).toBe(500)
+    expect((await ask(port, "a", { body: "" })).status).toBe(200)
   })
 })
 

@@ -5,7 +5,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as ProblemDetails from "effect/http/ProblemDetails"
 
 /** What programs tell problems apart by. */
-export type Code =
+type Code =
   | "idempotency_key_missing"
   | "idempotency_key_malformed"
   | "idempotency_key_reused"

@@ -9,17 +9,26 @@ import * as HttpServerRequest from "effect/http/HttpServerRequest"
 
 type Request = HttpServerRequest.HttpServerRequest
 
+/** All requests without a body are alike: one whose body is gone must not be taken for one of them. */
+const isGone = ({ headers }: Request, { length }: Uint8Array): boolean =>
+  length === 0 && Number(headers["content-length"] ?? 0) > 0
+
 /** The bytes of the body, unless there are more than so many, or than the program allows anyway. */
 export const bytesOf = (request: Request, most: number): Effect.Effect<Uint8Array<ArrayBuffer>, HttpServerError> =>
   Effect.flatMap(MaxBodySize, (allowed) => {
     const limit = ByteSize.bytes(most)
-    return Effect.map(
+    return Effect.flatMap(
       Effect.provideService(
         request.arrayBuffer,
         MaxBodySize,
         allowed !== undefined && allowed < limit ? allowed : limit
       ),
-      (buffer) => new Uint8Array(buffer)
+      (buffer) => {
+        const bytes = new Uint8Array(buffer)
+        return isGone(request, bytes)
+          ? Effect.die(new Error("The body of the request was read as a stream before the middleware"))
+          : Effect.succeed(bytes)
+      }
     )
   })
 
