@@ -76,8 +76,10 @@ describe("the record of a key", () => {
       const record = yield* Idempotency.recordOf(order)
       const first = yield* Idempotency.answer(order, Effect.succeed("done"))
       const again = yield* Effect.succeed("other").pipe(Idempotency.answer(order))
-      expect(first).toEqual({ exit: Exit.succeed("done"), replayed: false, record })
-      expect(again).toEqual({ exit: Exit.succeed("done"), replayed: true, record })
+      expect(first).toEqual({ exit: Exit.succeed("done"), replayed: false, recorded: true, record })
+      expect(again).toEqual({ exit: Exit.succeed("done"), replayed: true, recorded: true, record })
+      const unrecorded = yield* Idempotency.answer({ ...order, key: "other" }, Effect.fail("?"))
+      expect([unrecorded.replayed, unrecorded.recorded]).toEqual([false, false])
     }).pipe(Effect.provide(layer())))
 
   it.effect("is forgotten after its retention: the operation runs anew", () =>

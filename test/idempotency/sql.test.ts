@@ -66,6 +66,54 @@ describe("in a transaction of the store", () => {
       expect(yield* once(order, Effect.succeed("again"))).toBe("again")
     }).pipe(Effect.provide(store)))
 
+  const unrecorded: ReadonlyArray<readonly [string, Effect.Effect<never, unknown>]> = [
+    [
+      "a failure that applied nothing",
+      Effect.fail(Transience.annotate(new Error("busy"), { transience: "transient", applied: "no" }))
+    ],
+    ["a failure that no schema knows", Effect.fail("?")],
+    ["a defect", Effect.die("broken")],
+    ["a success that its schema does not know", Effect.succeed(7 as never)]
+  ]
+  it.effect.each(unrecorded)(
+    "%s that is caught inside undoes what the operation wrote, and frees the key",
+    ([, end]) =>
+      Effect.gen(function* () {
+        const { charge, charges, sql } = yield* setUp
+        const caught = Effect.exit(once(order, Effect.andThen(charge, end)))
+        expect(Exit.isFailure(yield* sql.withTransaction(caught))).toBe(true)
+        expect(yield* charges).toBe(0)
+        expect(yield* sql.withTransaction(once(order, Effect.as(charge, "again")))).toBe("again")
+        expect(yield* charges).toBe(1)
+      }).pipe(Effect.provide(store))
+  )
+
+  it.effect("what else is written in the transaction stays", () =>
+    Effect.gen(function* () {
+      const { charge, charges, sql } = yield* setUp
+      const caught = Effect.exit(once(order, Effect.andThen(charge, Effect.fail("?"))))
+      yield* sql.withTransaction(Effect.andThen(charge, Effect.andThen(caught, charge)))
+      expect(yield* charges).toBe(2)
+    }).pipe(Effect.provide(store)))
+
+  it.effect("a doubt from outside stays one, whatever is undone inside", () =>
+    Effect.gen(function* () {
+      const { charge, charges, sql } = yield* setUp
+      yield* Effect.exit(once(order, Effect.die("broken")))
+      const again = once({ ...order, onAbandoned: "rerun" }, Effect.andThen(charge, Effect.fail("?")))
+      yield* sql.withTransaction(Effect.exit(again))
+      expect(yield* charges).toBe(0)
+      expect(yield* Effect.flip(once(order, Effect.succeed("no")))).toMatchObject({ _tag: "InDoubt" })
+    }).pipe(Effect.provide(store)))
+
+  it.effect("a failure of the schema that is caught inside keeps what the operation wrote", () =>
+    Effect.gen(function* () {
+      const { charge, charges, sql } = yield* setUp
+      const declined = Effect.flip(once(order, Effect.andThen(charge, new Declined({ code: 1 }))))
+      for (const _ of [1, 2]) expect(yield* sql.withTransaction(declined)).toMatchObject({ _tag: "Declined" })
+      expect(yield* charges).toBe(1)
+    }).pipe(Effect.provide(store)))
+
   it.effect("a failure that is caught inside is committed, and is the outcome", () =>
     Effect.gen(function* () {
       const { sql } = yield* setUp

@@ -43,6 +43,15 @@ import * as recorded from "./internal/http/recorded.ts"
 import { type AnyOptions, settingsOf } from "./internal/http/settings.ts"
 
 /**
+ * What comes of a request, as it passes through its transaction.
+ *
+ * @category models
+ */
+export interface Handled {
+  readonly "~@reprise/idempotency/Handled": "Handled"
+}
+
+/**
  * How requests with a key are handled.
  *
  * @category models
@@ -71,6 +80,13 @@ export interface Options<E = never, R = never, F = never> {
    * where a client makes the body anew for each attempt, as a form with another boundary.
    */
   readonly payload?: Effect.Effect<unknown, E, R> | undefined
+  /**
+   * Makes each request one transaction: its claim, what its handler writes, and its record are committed together, or not
+   * at all. Give `sql.withTransaction`, or `SqlRetry.transaction()` of `@reprise/sql`, of the client that the store was
+   * given (`IdempotencyStore.layerSql`). What is no outcome undoes all, and leaves nothing in doubt; a transaction that
+   * fails for the time being is 503. Default: none.
+   */
+  readonly transaction?: ((request: Effect.Effect<Handled, unknown>) => Effect.Effect<Handled, unknown, R>) | undefined
   /** The longest body of a request, in bytes; more is 413. At least 1. Default: 1,048,576. */
   readonly maxBodyBytes?: number | undefined
   /**

@@ -147,6 +147,8 @@ export interface Answer<out A, out E> {
   readonly exit: Exit.Exit<A, E>
   /** Whether it was recorded by an earlier call. */
   readonly replayed: boolean
+  /** Whether later calls get it. */
+  readonly recorded: boolean
   /** How errors and logs name the record. */
   readonly record: string
 }

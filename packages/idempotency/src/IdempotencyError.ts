@@ -130,7 +130,7 @@ export class PayloadRefused extends PayloadRefusedBase {
  *
  * @category models
  */
-export type Operation = "claim" | "retake" | "renew" | "finish" | "read" | "sweep" | "decode" | "open"
+export type Operation = "claim" | "retake" | "renew" | "finish" | "read" | "sweep" | "savepoint" | "decode" | "open"
 
 const StoreFailedBase: Base<"StoreFailed", { readonly operation: Operation }> = Data.TaggedError("StoreFailed")
 

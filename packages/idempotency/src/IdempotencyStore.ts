@@ -105,6 +105,11 @@ export interface Backing {
   readonly sweep: (limit: number) => Effect.Effect<number, StoreFailed>
   /** Whether what is asked now is part of a transaction of the store's own. */
   readonly inTransaction: Effect.Effect<boolean>
+  /**
+   * Runs an effect inside such a transaction, undoes what it wrote there when it fails, and gives what it came to either
+   * way. Not there for a store without transactions.
+   */
+  readonly savepoint?: (<A, R>(effect: Effect.Effect<A, A, R>) => Effect.Effect<A, StoreFailed, R>) | undefined
 }
 
 /**

@@ -38,6 +38,10 @@ export const options = (argument: string, value: unknown, known: ReadonlyArray<s
   if (typeof value !== "object" || value === null) throw new InvalidPolicy({ argument, value, rule: "an object" })
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    throw new InvalidPolicy({ argument: `${argument}.${key}`, value: key, rule: `one of ${known.join(", ")}` })
+    throw new InvalidPolicy({
+      argument: `${argument}.${key}`,
+      value: key,
+      rule: `one of the options ${known.join(", ")}`
+    })
   }
 }

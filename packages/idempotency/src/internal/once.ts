@@ -5,6 +5,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import { type IdempotencyError, InDoubt, InProgress, KeyReused, StoreFailed } from "../IdempotencyError.ts"
 import type { Answer } from "../Idempotency.ts"
@@ -13,7 +14,7 @@ import * as canonical from "./canonical.ts"
 import { CurrentClaim } from "./claim.ts"
 import { certainUntil, type Ended, hold, now, type Restore } from "./hold.ts"
 import type { Settings } from "./settings.ts"
-import { verdict } from "./verdict.ts"
+import { settle, type Settled } from "./settle.ts"
 import { isHeld, waitFor } from "./wait.ts"
 
 export type AnyEffect = Effect.Effect<unknown, unknown, unknown>
@@ -32,21 +33,21 @@ interface Call {
   readonly fingerprints: ReadonlyArray<string>
   readonly inTransaction: boolean
   readonly restore: Restore
-  /** As `restore`, unless what runs goes on without its caller. */
-  readonly running: Restore
+  /** What runs goes on without its caller. */
+  readonly detached: boolean
 }
 
 const replay = ({ settings }: Call, id: string, outcome: string | undefined): AnyAnswer =>
   Effect.map(
     Effect.mapError(settings.codec.decode(outcome ?? ""), (cause) => new StoreFailed({ operation: "decode", cause })),
-    (exit) => ({ exit, replayed: true, record: recordName(id) })
+    (exit) => ({ exit, replayed: true, recorded: true, record: recordName(id) })
   )
 
 /** Runs what holds the record, and leaves it. */
 const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => AnyAnswer = Effect.fnUntraced(
   function* (call: Call, held: Held, claimedAt: number, abandoned: boolean) {
-    const { clock, inTransaction, operation, restore, running, settings, store } = call
-    const { codec, reconcile, retention, transience } = settings
+    const { clock, detached, inTransaction, operation, restore, settings, store } = call
+    const { reconcile, retention } = settings
     const record = recordName(held.id)
     let stage: "waiting" | "asking" | "told" | "running" = "waiting"
     // Whether an earlier execution may have taken effect.
@@ -83,37 +84,29 @@ const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => An
     }
 
     const marked = Effect.provideService(asked, CurrentClaim, { record, fence: held.fence })
-    const { exit, lost }: Ended<unknown, unknown> = inTransaction
-      ? { exit: yield* Effect.exit(running(marked)), lost: undefined }
-      : yield* hold(store, clock, held, settings, claimedAt, marked, running)
+    const settled = (exit: Exit.Exit<unknown, unknown>): Effect.Effect<Settled, never, unknown> => {
+      // Its own code has changed what it had to decide on by now.
+      const reached = stage as "waiting" | "asking" | "told" | "running"
+      return Exit.isFailure(exit) && (reached === "waiting" || reached === "asking")
+        ? Effect.succeed({ exit, ending: { state: "free" } })
+        : settle(exit, reached === "told", settings)
+    }
+    const ended: Ended<unknown, unknown> | undefined = inTransaction
+      ? undefined
+      : yield* hold(store, clock, held, settings, claimedAt, marked, detached ? identity : restore)
+    const { broken, ending, exit } = ended === undefined
+      ? yield* together(store, Effect.flatMap(Effect.exit(detached ? apart(marked) : restore(marked)), settled))
+      : yield* settled(ended.exit)
 
-    const answer: Answer<unknown, unknown> = { exit, replayed: false, record }
-    const result: AnyAnswer = lost !== undefined && Exit.hasInterrupts(exit)
-      ? Effect.fail(new InDoubt({ record, reason: lost }))
-      : Effect.succeed(answer)
-
-    // Its own code has changed what it had to decide on by now.
-    const reached = stage as "waiting" | "asking" | "told" | "running"
-    if (Exit.isFailure(exit) && (reached === "waiting" || reached === "asking")) {
-      yield* leave("free")
-      return yield* result
+    const answer: Answer<unknown, unknown> = { exit, replayed: false, recorded: ending.state === "done", record }
+    if (ending.state !== "done") {
+      // What it wrote in a transaction is undone, and of more a transaction knows nothing.
+      yield* leave(inTransaction ? "free" : ending.state)
+      if (broken !== undefined) return yield* Effect.failCause(broken)
+      const lost = ended?.lost
+      return lost !== undefined && Exit.hasInterrupts(exit) ? yield* new InDoubt({ record, reason: lost }) : answer
     }
-    const to = verdict(exit, codec.isFailure, transience)
-    if (Exit.isFailure(to)) {
-      yield* leave("doubt")
-      return yield* Effect.failCause(to.cause)
-    }
-    if (to.value !== "record" && reached !== "told") {
-      yield* leave(to.value)
-      return yield* result
-    }
-
-    const encoded = yield* Effect.exit(codec.encode(exit))
-    if (Exit.isFailure(encoded)) {
-      yield* leave("doubt")
-      return yield* Effect.failCause(encoded.cause)
-    }
-    const recorded = yield* Effect.exit(store.finish(held, { state: "done", outcome: encoded.value, retention }))
+    const recorded = yield* Effect.exit(store.finish(held, { ...ending, retention }))
     if (Exit.isFailure(recorded)) {
       // A transaction is undone as a whole: by this failure, or by that of the operation.
       if (inTransaction) return Exit.isFailure(exit) ? answer : yield* Effect.failCause(recorded.cause)
@@ -124,6 +117,20 @@ const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => An
   }
 )
 
+/** Runs what nobody interrupts but itself. */
+const apart = (operation: AnyEffect): AnyEffect =>
+  Effect.flatMap(Effect.forkChild(Effect.interruptible(operation), { startImmediately: true }), Fiber.join)
+
+/** Inside a transaction: what the operation wrote stays if its outcome is recorded, and is undone otherwise. */
+const together = (
+  { savepoint }: IdempotencyStore,
+  settling: Effect.Effect<Settled, never, unknown>
+): Effect.Effect<Settled, StoreFailed, unknown> =>
+  savepoint === undefined ? settling : savepoint(
+    Effect.flatMap(settling, (settled) =>
+      settled.ending.state === "done" ? Effect.succeed(settled) : Effect.fail(settled))
+  )
+
 /** Another holds the record, or has left it: what it recorded is the outcome, unless the key has become another's since. */
 const superseded = (call: Call, held: Held): AnyAnswer =>
   Effect.flatMap(Effect.exit(call.store.read(held.id)), (read) => {
@@ -133,8 +140,8 @@ const superseded = (call: Call, held: Held): AnyAnswer =>
       : Effect.fail(new InDoubt({ record: recordName(held.id), reason: "Fenced" }))
   })
 
-const begin: (settings: Settings, operation: AnyEffect, restore: Restore, running: Restore) => AnyAnswer = Effect
-  .fnUntraced(function* (settings: Settings, operation: AnyEffect, restore: Restore, running: Restore) {
+const begin: (settings: Settings, operation: AnyEffect, restore: Restore, detached: boolean) => AnyAnswer = Effect
+  .fnUntraced(function* (settings: Settings, operation: AnyEffect, restore: Restore, detached: boolean) {
     const store = yield* IdempotencyStore
     const clock = yield* Clock.Clock
     const key = IdempotencyKey.isIdempotencyKey(settings.key)
@@ -145,7 +152,7 @@ const begin: (settings: Settings, operation: AnyEffect, restore: Restore, runnin
     const fingerprints = yield* restore(store.fingerprints(payload))
     const { lease, reconcile, reruns, retention, wait } = settings
     const inTransaction = yield* store.inTransaction
-    const call: Call = { store, clock, settings, operation, fingerprints, inTransaction, restore, running }
+    const call: Call = { store, clock, settings, operation, fingerprints, inTransaction, restore, detached }
     const record = recordName(id)
     const holder = store.holder()
     const request = { id, holder, fingerprint: fingerprints[0], lease, retention }
@@ -187,8 +194,8 @@ const begin: (settings: Settings, operation: AnyEffect, restore: Restore, runnin
   })
 
 export const answer = (settings: Settings, operation: AnyEffect): AnyAnswer =>
-  Effect.uninterruptibleMask((restore) => begin(settings, operation, restore, restore))
+  Effect.uninterruptibleMask((restore) => begin(settings, operation, restore, false))
 
 /** The same for a caller that may leave until the operation runs, and not any more then: only its lease interrupts that. */
 export const finish = (settings: Settings, operation: AnyEffect): AnyAnswer =>
-  Effect.uninterruptible(begin(settings, operation, Effect.interruptible, identity))
+  Effect.uninterruptible(begin(settings, operation, Effect.interruptible, true))

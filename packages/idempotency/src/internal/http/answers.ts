@@ -43,6 +43,15 @@ export const unreplayable = ({ documentation }: Settings, record: string): HttpS
     retryAfter: "never"
   }, documentation)
 
+export const later = ({ documentation, retryAfter }: Settings): HttpServerResponse =>
+  problem.response({
+    code: "idempotency_unavailable",
+    status: 503,
+    title: "The request could not be completed now",
+    detail: "Send it again with the same key.",
+    retryAfter
+  }, documentation)
+
 /** Later is not before the present holder may have gone, nor in vain where the operation is a short one. */
 const comesBack = ({ retryAfter }: Settings, left: Duration.Duration): Duration.Duration =>
   Duration.min(retryAfter, left)

@@ -1,5 +1,7 @@
 /** A handler of HTTP requests that runs once for each key. */
 import * as IdempotencyKey from "@reprise/core/IdempotencyKey"
+import * as RetryExhausted from "@reprise/core/RetryExhausted"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as HttpEffect from "effect/http/HttpEffect"
@@ -9,14 +11,15 @@ import type { HttpServerResponse } from "effect/http/HttpServerResponse"
 import * as Option from "effect/Option"
 import type { Scope } from "effect/Scope"
 import { CurrentClaim, type Failure, type Reconciled, recordOf } from "../../Idempotency.ts"
-import { InDoubt } from "../../IdempotencyError.ts"
+import { InDoubt, StoreFailed } from "../../IdempotencyError.ts"
 import * as once from "../once.ts"
 import * as answers from "./answers.ts"
 import * as key from "./key.ts"
-import { answered, outcomeOf } from "./outcome.ts"
+import { Answered, outcomeOf } from "./outcome.ts"
 import * as recorded from "./recorded.ts"
 import * as incoming from "./request.ts"
 import { forRequest, type Settings } from "./settings.ts"
+import { isAnswer, together } from "./transaction.ts"
 
 type Response = HttpServerResponse
 
@@ -41,7 +44,7 @@ const recording = (settings: Settings, app: App, own: Own): Recording => {
       if (outcome === undefined) {
         own.exit = exit
         // A response that is no outcome says by its status whether anything took effect.
-        return Exit.isSuccess(exit) ? Effect.fail(answered(exit.value)) : Effect.failCause(exit.cause)
+        return Exit.isSuccess(exit) ? Effect.fail(new Answered(exit.value)) : Effect.failCause(exit.cause)
       }
       return Effect.map(keep(settings, outcome), (kept) => {
         // A body that was read is not there a second time.
@@ -81,6 +84,25 @@ const instead = (settings: Settings, error: Failure): Effect.Effect<Response> =>
     answers.of(settings, error)
   )
 
+/** After a transaction that failed, which has left nothing; or, where it could not tell, what the next request will find. */
+const undone = (settings: Settings, cause: Cause.Cause<unknown>, own: Own): App => {
+  const error = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (own.exit !== undefined) {
+    if (error instanceof Answered) return own.exit
+    if (Exit.isFailure(own.exit) && Option.contains(Exit.findErrorOption(own.exit), error)) return own.exit
+  }
+  if (error === undefined) return Effect.failCause(cause)
+  if (error instanceof StoreFailed) return instead(settings, error)
+  const isPassing = RetryExhausted.is(error) || settings.general.transience.isTransient(error)
+  // Of the transaction, and none of the handler's.
+  return isPassing
+    ? Effect.as(
+      Effect.logError("A request with an idempotency key could not be committed", cause),
+      answers.later(settings)
+    )
+    : Effect.die(error)
+}
+
 const keyed = (
   settings: Settings,
   app: App,
@@ -112,15 +134,21 @@ const keyed = (
       reconcile && within(Effect.flatMap(reconcile, (found) => asRecord(settings, found)))
     )
     const handling = within(recording(settings, app, own))
-    const answer = yield* Effect.result(
-      settings.interrupts ? Effect.interruptible(once.answer(call, handling)) : once.finish(call, handling)
-    )
-    if (answer._tag === "Failure") return yield* instead(settings, answer.failure)
-    const { record, replayed } = answer.success
+    const answering = Effect.suspend(() => {
+      // Of an attempt of the transaction before this one.
+      own.exit = undefined
+      return settings.interrupts ? once.answer(call, handling) : once.finish(call, handling)
+    })
+    const whole = together(settings, answering)
+    const asked = settings.interrupts ? Effect.interruptible(whole) : Effect.uninterruptible(whole)
+    const result = yield* Effect.exit(asked)
+    if (Exit.isFailure(result)) return yield* undone(settings, result.cause, own)
+    if (!isAnswer(result.value)) return yield* instead(settings, result.value)
+    const { record, replayed } = result.value
     // A holder that came too late gets what was recorded instead of its own.
     if (!replayed && own.exit !== undefined) return yield* own.exit
     // Outcomes are what the schema says.
-    const exit = answer.success.exit as Exit.Exit<recorded.Recorded, unknown>
+    const exit = result.value.exit as Exit.Exit<recorded.Recorded, unknown>
     if (replayed || Exit.isSuccess(exit)) return yield* replay(settings, record, exit)
     // Of an interruption, or of the `reconcile` effect.
     const error = Option.getOrUndefined(Exit.findErrorOption(exit))

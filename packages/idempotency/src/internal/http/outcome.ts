@@ -12,17 +12,22 @@ const firstError = 400
 const firstServerError = 500
 
 /** A response as a failure, in the form of the errors of clients, which classifiers know. */
-export interface Answered {
+export class Answered {
+  readonly _tag: string
   readonly status: number
   readonly response: HttpServerResponse
-}
 
-export const answered = (response: HttpServerResponse): Answered => ({ status: response.status, response })
+  constructor(response: HttpServerResponse) {
+    this._tag = `HTTP ${response.status}`
+    this.status = response.status
+    this.response = response
+  }
+}
 
 /** Whether the same request would get this response again. */
 const isFinal = (response: HttpServerResponse, { classify }: Transience.Classifier): boolean => {
   if (response.status < firstError) return true
-  const { transience } = classify(answered(response))
+  const { transience } = classify(new Answered(response))
   return transience === "terminal" || (transience === "unknown" && response.status < firstServerError)
 }
 

@@ -15,6 +15,7 @@ export interface Settings {
   readonly scope: Effect.Effect<string, unknown, unknown>
   readonly payload: Effect.Effect<unknown, unknown, unknown> | undefined
   readonly reconcile: Effect.Effect<Reconciled<HttpServerResponse>, unknown, unknown> | undefined
+  readonly transaction: AnyOptions["transaction"]
   readonly required: boolean
   readonly header: string
   readonly unquoted: boolean
@@ -34,6 +35,7 @@ export interface Settings {
 const names: ReadonlyArray<keyof AnyOptions> = [
   "scope",
   "payload",
+  "transaction",
   "required",
   "header",
   "unquotedKeys",
@@ -43,7 +45,15 @@ const names: ReadonlyArray<keyof AnyOptions> = [
   "maxResponseBytes",
   "retryAfter",
   "documentation",
-  "onDisconnect"
+  "onDisconnect",
+  // And those of `once` that it takes.
+  "failure",
+  "lease",
+  "onAbandoned",
+  "reconcile",
+  "retention",
+  "transience",
+  "wait"
 ]
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -74,13 +84,13 @@ const headersOf = (argument: string, values: ReadonlyArray<string>): ReadonlyArr
   })
 
 export const settingsOf = (where: string, options: AnyOptions): Settings => {
-  // What the operation is given besides is the middleware's own to say.
-  const { failure, lease, onAbandoned, reconcile, retention, transience, wait, ...own } = options
-  check.options(where, own, names)
-  effect(`${where}.scope`, own.scope, false)
-  effect(`${where}.payload`, own.payload, true)
+  check.options(where, options, names)
+  const { documentation, onAbandoned, onDisconnect = "finish", payload, reconcile, scope, transaction } = options
+  effect(`${where}.scope`, scope, false)
+  effect(`${where}.payload`, payload, true)
   effect(`${where}.reconcile`, reconcile, true)
-  const { documentation, onDisconnect = "finish" } = own
+  const isFunction = transaction === undefined || typeof transaction === "function"
+  check.holds(`${where}.transaction`, transaction, isFunction, "a function, such as sql.withTransaction")
   check.holds(
     `${where}.onDisconnect`,
     onDisconnect,
@@ -90,34 +100,36 @@ export const settingsOf = (where: string, options: AnyOptions): Settings => {
   if (documentation !== undefined) {
     check.text(`${where}.documentation`, documentation, /^[\x21-\x7e]+$/, "the address of a page")
   }
-  const maxBodyBytes = check.integer(`${where}.maxBodyBytes`, own.maxBodyBytes ?? megabyte, 1)
+  const maxBodyBytes = check.integer(`${where}.maxBodyBytes`, options.maxBodyBytes ?? megabyte, 1)
   return {
-    scope: own.scope,
-    payload: own.payload,
+    scope,
+    payload,
     reconcile,
-    required: boolean(`${where}.required`, own.required, true),
-    header: check.text(`${where}.header`, own.header ?? "idempotency-key", token, "the name of a header").toLowerCase(),
-    unquoted: boolean(`${where}.unquotedKeys`, own.unquotedKeys, false),
+    transaction,
+    required: boolean(`${where}.required`, options.required, true),
+    header: check.text(`${where}.header`, options.header ?? "idempotency-key", token, "the name of a header")
+      .toLowerCase(),
+    unquoted: boolean(`${where}.unquotedKeys`, options.unquotedKeys, false),
     methods: new Set(
-      tokens(`${where}.methods`, own.methods ?? ["POST", "PATCH"], "names of methods").map((method) =>
+      tokens(`${where}.methods`, options.methods ?? ["POST", "PATCH"], "names of methods").map((method) =>
         method.toUpperCase()
       )
     ),
-    headers: [...recorded.standardHeaders, ...headersOf(`${where}.headers`, own.headers ?? [])],
+    headers: [...recorded.standardHeaders, ...headersOf(`${where}.headers`, options.headers ?? [])],
     maxBodyBytes,
-    maxResponseBytes: check.integer(`${where}.maxResponseBytes`, own.maxResponseBytes ?? megabyte, 0),
-    retryAfter: Duration.millis(check.millis(`${where}.retryAfter`, own.retryAfter ?? 1000, 1)),
+    maxResponseBytes: check.integer(`${where}.maxResponseBytes`, options.maxResponseBytes ?? megabyte, 0),
+    retryAfter: Duration.millis(check.millis(`${where}.retryAfter`, options.retryAfter ?? 1000, 1)),
     documentation,
     interrupts: onDisconnect === "interrupt",
     settles: reconcile !== undefined || onAbandoned === "rerun",
     general: once.general(where, {
       success: recorded.Recorded,
-      failure,
-      lease,
+      failure: options.failure,
+      lease: options.lease,
       onAbandoned,
-      retention,
-      transience,
-      wait,
+      retention: options.retention,
+      transience: options.transience,
+      wait: options.wait,
       maxPayloadBytes: maxBodyBytes
     })
   }

@@ -7,7 +7,7 @@ import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import * as Result from "effect/Result"
-import type { Operation, StoreFailed } from "../../IdempotencyError.ts"
+import { type Operation, StoreFailed } from "../../IdempotencyError.ts"
 import type { Backing, Found, Held, IdempotencyStore, SqlOptions } from "../../IdempotencyStore.ts"
 import * as check from "../check.ts"
 import * as stores from "./make.ts"
@@ -50,6 +50,14 @@ const found = ({ fence, fingerprint, holder, left_millis, outcome, state }: Row)
       left: state === "running" ? Number(left_millis) : 0,
       outcome: outcome ?? undefined
     }
+
+/** Makes a transaction undo what was written in it. */
+class Undone<A> {
+  readonly value: A
+  constructor(value: A) {
+    this.value = value
+  }
+}
 
 const backing = (sql: SqlClient, name: string, within: shared.Ask): Backing => {
   const table = sql.literal(name)
@@ -131,7 +139,15 @@ const backing = (sql: SqlClient, name: string, within: shared.Ask): Backing => {
           (rows) => rows.length
         )
       ),
-    inTransaction
+    inTransaction,
+    savepoint: (effect) =>
+      sql.withTransaction(Effect.mapError(effect, (value) => new Undone(value))).pipe(
+        Effect.catch((error) =>
+          error instanceof Undone
+            ? Effect.succeed(error.value)
+            : Effect.fail(new StoreFailed({ operation: "savepoint", cause: error }))
+        )
+      )
   }
 }
 
