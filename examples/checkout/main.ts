@@ -2,10 +2,10 @@
  * Charges 60 orders at a payment provider that misbehaves: `npm start`, `npm start -- --naive`.
  */
 import { NodeHttpClient, NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Policy, type Retry } from "@reprise/core"
+import { Policy, Retry, Transience } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
 import { SqliteClient } from "@reprise/sqlite"
-import { Console, Duration, Effect, Layer, Schema } from "effect"
+import { Console, Data, Duration, Effect, Layer, Runtime, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { BadArguments, readArguments, usage } from "./arguments.ts"
 import { attemptTimeout, Order, patient, Payments, policy, ProviderUrl } from "./client.ts"
@@ -58,12 +58,27 @@ const checkout = Effect.fn("checkout")(function* (orders: ReadonlyArray<Order>) 
   })
 
   const settled = yield* Effect.forEach(orders, settle, { concurrency })
-  const book = yield* statement
+  const url = yield* ProviderUrl
+  const book = yield* statement.pipe(
+    Retry.run(Policy.whileInput(patient, Transience.isTransient), { name: "ledger" }),
+    Effect.mapError(() =>
+      new Gone({
+        message: `\nThe provider at ${url} does not answer any more. ${Report.known(settled)}\n`
+          + "Start it again on its ledger, and the shop after it: nothing is charged twice."
+      })
+    )
+  )
   const lines = Report.lines(settled, book)
   yield* Console.log(`\n${Report.table(lines)}\n`)
   for (const message of Report.exhaustions(lines)) yield* Console.log(`${message}\n`)
   yield* Console.log(`${Report.totals(book)}\n`)
+  return book
 })
+
+/** The provider has gone for good. */
+class Gone extends Data.TaggedError("Gone")<{ readonly message: string }> {
+  override readonly [Runtime.errorReported] = false
+}
 
 /** The shop, at the provider that the context names. */
 const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, manner: Manner, origin: string) {
@@ -74,7 +89,7 @@ const shop = Effect.fn("shop")(function* (orders: ReadonlyArray<Order>, manner: 
     () => new BadArguments({ message: `No provider answers at ${url}. Start one: npm start -- --provider` })
   )
   yield* Console.log(`${introduction(manner, `${url}, ${origin}`)}\n`)
-  yield* checkout(orders).pipe(
+  return yield* checkout(orders).pipe(
     Effect.provide(manner === "naive" ? Naive.layer : Payments.layer(policies[manner])),
     Effect.onInterrupt(() => Effect.ignore(Effect.flatMap(statement, (_) => Console.log(Report.interruption(_)))))
   )
@@ -120,18 +135,24 @@ const program = Effect.gen(function* () {
   }
   if (kill) {
     const { book, killedAt } = yield* Kill.during(seed, shop(orders, "patient", `seed ${seed}, which will be killed`))
-    return yield* Console.log(Report.settlement(book, killedAt))
+    const what = `Killed after ${killedAt} charges (SIGKILL), and started again`
+    return yield* Console.log(Report.settlement(book, what))
+  }
+  if (at !== undefined) {
+    // Whoever has a process of his own may kill it.
+    const alone = shop(orders, naive ? "naive" : "patient", "a process of its own")
+    const book = yield* Effect.provideService(alone, ProviderUrl, at)
+    if (book.doubts.length === 0) return
+    return yield* Console.log(Report.settlement(book, "The provider died in the middle, and was started again"))
   }
   const manner = naive ? "naive" : "policy"
-  yield* at === undefined
-    ? Effect.provide(shop(orders, manner, `seed ${seed}`), ProviderLive)
-    : Effect.provideService(shop(orders, manner, "a process of its own"), ProviderUrl, at)
+  yield* Effect.provide(shop(orders, manner, `seed ${seed}`), ProviderLive)
   yield* epilogue(manner)
 })
 
 program.pipe(
   Effect.tapErrorTag("BadArguments", ({ message }) => Console.error(`${message}\n\n${usage}`)),
-  Effect.tapErrorTag("NoProvider", ({ message }) => Console.error(message)),
+  Effect.tapErrorTag(["NoProvider", "Gone"], ({ message }) => Console.error(message)),
   Effect.scoped,
   Effect.provide([NodeServices.layer, NodeHttpClient.layerUndici]),
   NodeRuntime.runMain

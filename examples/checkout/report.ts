@@ -23,11 +23,8 @@ interface Line extends Settled {
 }
 
 export const lines = (settled: ReadonlyArray<Settled>, { orders }: Statement): ReadonlyArray<Line> => {
-  const entries = new Map(orders.map((entry) => [entry.id, entry]))
-  return settled.map((one) => {
-    const { charges = 0, requests = 0 } = entries.get(one.order.id) ?? {}
-    return { ...one, attempts: requests, charges }
-  })
+  const charges = new Map(orders.map((entry) => [entry.id, entry.charges]))
+  return settled.map((one) => ({ ...one, attempts: one.waits.length + 1, charges: charges.get(one.order.id) ?? 0 }))
 }
 
 export const heading = (text: string): string => styleText("bold", text)
@@ -80,11 +77,11 @@ const outcome = ({ charges, outcome }: Line): string => {
     case "InvalidOrder":
       return `invalid: ${failure.message}`
     default:
-      return styleText("yellow", "given up")
+      return styleText("yellow", charges === 1 ? "given up, and charged" : "given up")
   }
 }
 
-const notable = (line: Line): boolean => line.attempts > 1 || line.charges !== 1
+const notable = (line: Line): boolean => line.attempts > 1 || line.charges !== 1 || Result.isFailure(line.outcome)
 
 /** The orders that something happened to, and how many others there are. */
 export const table = (lines: ReadonlyArray<Line>): string => {
@@ -130,17 +127,23 @@ export const totals = (_: Statement): string =>
     `  ${doubleCharges(_.doubleCharges)}`
   ].join("\n")
 
+const settled: Readonly<Record<Statement["doubts"][number]["what"], string>> = {
+  "in doubt, was charged": "the ledger has the charge: its receipt is the answer",
+  "in doubt, was not charged": "the ledger has none: charged now, once"
+}
+
 /** What came of the charges that a killed provider was at. */
-export const settlement = ({ doubts, doubleCharges: twice }: Statement, killedAt: number): string => {
-  const settled: Readonly<Record<Statement["doubts"][number]["what"], string>> = {
-    "in doubt, was charged": "the ledger has the charge: its receipt is the answer",
-    "in doubt, was not charged": "the ledger has none: charged now, once"
-  }
-  return [
-    heading(`Killed after ${killedAt} charges (SIGKILL), and started again; in doubt: ${doubts.length} orders`),
+export const settlement = ({ doubts, doubleCharges: twice }: Statement, what: string): string =>
+  [
+    heading(`${what}; in doubt: ${doubts.length} ${doubts.length === 1 ? "order" : "orders"}`),
     ...doubts.map(({ order, what }) => `  ${order}  ${settled[what]}`),
     `  ${doubleCharges(twice)}`
   ].join("\n")
+
+/** What a shop knows by itself, when its provider does not answer any more. */
+export const known = (settled: ReadonlyArray<Settled>): string => {
+  const charged = settled.filter(({ outcome }) => Result.isSuccess(outcome)).length
+  return `The shop knows of ${charged} orders that they are charged, and has no answer for ${settled.length - charged}.`
 }
 
 /** What a provider says that runs alone. */

@@ -392,6 +392,17 @@ describe("a shop that is killed half-way and started again, at a provider that l
     assert.isAtLeast((await statement()).doubleCharges, before.charged)
   })
 
+  it("says what it knows when the provider goes and stays away", async () => {
+    const shop = start("--at", url)
+    const [stdout, stderr, ended] = [text(shop.stdout), text(shop.stderr), once(shop, "close")]
+    while ((await statement()).charged < 46) await setTimeout(5)
+    provider.kill("SIGKILL")
+    assert.deepEqual(await ended, [1, null])
+    assert.match(await stderr, /^The provider at http:\S+ does not answer any more\. The shop knows of \d+ orders/m)
+    assert.notInclude(await stderr, "    at ")
+    assert.notInclude(await stdout, "    at ")
+  })
+
   it("the provider says at its end what is in its book", async () => {
     const output = text(provider.stdout)
     await checkout("--at", url)

@@ -1,9 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Transience } from "@reprise/core"
 import { Idempotency } from "@reprise/idempotency"
+import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import { TestClock } from "effect/testing"
 import { counted, Declined, layer, order } from "./memory.ts"
 
@@ -29,6 +31,19 @@ describe("a record in doubt", () => {
       expect(yield* once({ ...order, onAbandoned: "rerun" }, Effect.succeed("again"))).toBe("again")
       expect(yield* once(order, Effect.succeed("third"))).toBe("again")
     }).pipe(Effect.provide(layer())))
+
+  it.effect.each([1, {}, { _tag: "Applied" }, { _tag: "Applied", exit: "done" }])(
+    "dies of a reconcile effect that comes to none of its answers, and stays: %j",
+    (answer) =>
+      Effect.gen(function* () {
+        yield* doubted
+        // What the types do not allow.
+        const reconcile = Effect.succeed(answer as never)
+        const exit = yield* Effect.exit(once({ ...order, reconcile }, Effect.succeed("no")))
+        expect(String(exit)).toContain("must come to succeeded, failed, notApplied or unknown")
+        expect(yield* Effect.flip(once(order, Effect.succeed("no")))).toMatchObject({ _tag: "InDoubt" })
+      }).pipe(Effect.provide(layer()))
+  )
 
   it.effect("stays in doubt where that run applied nothing: the first may have", () =>
     Effect.gen(function* () {
@@ -136,5 +151,39 @@ describe("a record in doubt", () => {
       yield* TestClock.adjust("5 seconds")
       expect(new Set(yield* Fiber.join(all))).toEqual(new Set(["charge 1"]))
       expect(count()).toBe(1)
+    }).pipe(Effect.provide(layer())))
+})
+
+describe("a holder that leaves a doubt says why, once, in the log", () => {
+  class Lost extends Data.TaggedError("Lost")<{ readonly card: string }> {}
+  const secret = new Lost({ card: "4242 4242" })
+  const endings: ReadonlyArray<readonly [why: string, end: Effect.Effect<unknown, unknown>]> = [
+    ["its operation died", Effect.die(secret)],
+    ["its operation was interrupted", Effect.interrupt],
+    ["its operation failed with Lost, which is no outcome to record and may have taken effect", Effect.fail(secret)],
+    ["its operation failed with a failure, which is no outcome to record", Effect.fail({ _tag: "4242 4242\n" })],
+    ["its operation failed with TypeError, which is no outcome to record", Effect.fail(new TypeError("4242 4242"))],
+    ["what its operation came to fits no schema", Effect.succeed({ card: "4242 4242" })]
+  ]
+  it.effect.each(endings)("%s", ([why, end]) =>
+    Effect.gen(function* () {
+      const logs: Array<string> = []
+      const logger = Logger.make(({ logLevel, message }) => void logs.push(`${logLevel} ${String(message)}`))
+      // What the types do not allow, too.
+      yield* Effect.exit(once(order, end as Effect.Effect<string, unknown>)).pipe(
+        Effect.provide(Logger.layer([logger]))
+      )
+      const record = yield* Idempotency.recordOf(order)
+      expect(logs).toEqual([expect.stringContaining(`Warn The idempotency record ${record} is in doubt: ${why}`)])
+      expect(logs.join()).not.toContain("4242")
+    }).pipe(Effect.provide(layer())))
+
+  it.effect("and nothing where there is none", () =>
+    Effect.gen(function* () {
+      const logs: Array<unknown> = []
+      const logger = Logger.make(({ message }) => void logs.push(message))
+      yield* Effect.exit(once(order, Effect.fail(busy))).pipe(Effect.provide(Logger.layer([logger])))
+      yield* Effect.exit(once(order, Effect.succeed("done"))).pipe(Effect.provide(Logger.layer([logger])))
+      expect(logs).toEqual([])
     }).pipe(Effect.provide(layer())))
 })

@@ -87,6 +87,10 @@ describe("a store in memory", () => {
       expect(() => IdempotencyStore.make(backing, Redacted.make("short"))).toThrow("at least 16 bytes")
       // As plain JavaScript would call it.
       const none = [] as unknown as IdempotencyStore.Secrets
-      expect(() => IdempotencyStore.make(backing, none)).toThrow("secret must be at least one secret")
+      expect(() => IdempotencyStore.make(backing, none)).toThrow("secret must be one Redacted text, or a list of them")
+      // What the types do not allow.
+      expect(() => IdempotencyStore.layerSql({ secret: "a text that is no secret any more" as never })).toThrow(
+        "secret must be one Redacted text, or a list of them, got \"string\""
+      )
     }))
 })

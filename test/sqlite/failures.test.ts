@@ -141,9 +141,9 @@ describe("a failure", () => {
     Effect.gen(function* () {
       const failed = yield* reason(connect(""))
       expect(failed).toMatchObject({ _tag: "UnknownError", operation: "open", isRetryable: false })
-      expect(failed.message).toContain("the filename is empty")
+      expect(failed.message).toContain("the filename is missing or empty")
       const sql = yield* inMemory()
-      expect((yield* reason(sql.backup(""))).message).toContain("the filename is empty")
+      expect((yield* reason(sql.backup(""))).message).toContain("the filename is missing or empty")
     }))
 
   it.effect("of a statement that was prepared before its table went is one of its text", () =>

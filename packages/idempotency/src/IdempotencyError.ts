@@ -73,7 +73,7 @@ export class InProgress extends InProgressBase {
 export type Doubt = "Abandoned" | "LeaseLost" | "Fenced" | "NotRecorded" | "Unknown"
 
 const doubts: Readonly<Record<Doubt, string>> = {
-  Abandoned: "its holder left without an outcome",
+  Abandoned: "its holder died, or its operation ended in a way that is no outcome",
   LeaseLost: "its lease could not be renewed in time, and the operation was interrupted",
   Fenced: "its holder came too late: it has been given to another",
   NotRecorded: "the operation has ended, and the store did not take its outcome",

@@ -14,7 +14,7 @@ import * as canonical from "./canonical.ts"
 import { CurrentClaim } from "./claim.ts"
 import { certainUntil, type Ended, hold, now, type Restore } from "./hold.ts"
 import type { Settings } from "./settings.ts"
-import { settle, type Settled } from "./settle.ts"
+import { settle, type Settled, whyInDoubt } from "./settle.ts"
 import { isHeld, waitFor } from "./wait.ts"
 
 export type AnyEffect = Effect.Effect<unknown, unknown, unknown>
@@ -65,6 +65,9 @@ const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => An
           return body
         }
         if (answer._tag === "Unknown") return Effect.fail(new InDoubt({ record, reason: "Unknown" }))
+        if (answer._tag !== "Applied" || !Exit.isExit(answer.exit)) {
+          return Effect.die(new TypeError("A reconcile effect must come to succeeded, failed, notApplied or unknown"))
+        }
         stage = "told"
         return answer.exit
       })
@@ -94,14 +97,18 @@ const run: (call: Call, held: Held, claimedAt: number, abandoned: boolean) => An
     const ended: Ended<unknown, unknown> | undefined = inTransaction
       ? undefined
       : yield* hold(store, clock, held, settings, claimedAt, marked, detached ? identity : restore)
-    const { broken, ending, exit } = ended === undefined
+    const end: Settled = ended === undefined
       ? yield* together(store, Effect.flatMap(Effect.exit(detached ? apart(marked) : restore(marked)), settled))
       : yield* settled(ended.exit)
+    const { broken, ending, exit } = end
 
     const answer: Answer<unknown, unknown> = { exit, replayed: false, recorded: ending.state === "done", record }
     if (ending.state !== "done") {
       // What it wrote in a transaction is undone, and of more a transaction knows nothing.
       yield* leave(inTransaction ? "free" : ending.state)
+      if (ending.state === "doubt" && !inTransaction) {
+        yield* Effect.logWarning(`The idempotency record ${record} is in doubt: ${whyInDoubt(end)}`)
+      }
       if (broken !== undefined) return yield* Effect.failCause(broken)
       const lost = ended?.lost
       return lost !== undefined && Exit.hasInterrupts(exit) ? yield* new InDoubt({ record, reason: lost }) : answer

@@ -98,8 +98,10 @@ export const refusal = (text: string, operation: Operation): SqlError =>
   })
 
 /** Refuses the name by which SQLite makes a file of its own, which nobody finds again. */
-export const requireName = (filename: string, operation: "open" | "backup"): void => {
-  if (filename === "") throw refusal("the filename is empty; name a file, or \":memory:\"", operation)
+export const requireName = (filename: unknown, operation: "open" | "backup"): void => {
+  if (typeof filename !== "string" || filename === "") {
+    throw refusal("the filename is missing or empty; name a file, or \":memory:\"", operation)
+  }
 }
 
 /** An error for a text that is more than one statement, or takes parameters in a way that cannot be served. */

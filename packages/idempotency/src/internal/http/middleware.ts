@@ -77,12 +77,16 @@ const replay = (settings: Settings, record: string, outcome: Exit.Exit<recorded.
       (_, response) => Effect.succeed(recorded.mark(response))
     )
 
-/** The response to who gets no outcome. What an operator should know of is logged. */
+/** What an operator should know of. */
+const log = (error: Failure): Effect.Effect<void> => {
+  if (error._tag === "StoreFailed") return Effect.logError(error.message, error)
+  // Each request with the key meets it, and any client may send many.
+  return error._tag === "InDoubt" ? Effect.logWarning(error.message) : Effect.void
+}
+
+/** The response to who gets no outcome. */
 const instead = (settings: Settings, error: Failure): Effect.Effect<Response> =>
-  Effect.as(
-    error._tag === "StoreFailed" || error._tag === "InDoubt" ? Effect.logError(error.message, error) : Effect.void,
-    answers.of(settings, error)
-  )
+  Effect.as(log(error), answers.of(settings, error))
 
 /** After a transaction that failed, which has left nothing; or, where it could not tell, what the next request will find. */
 const undone = (settings: Settings, cause: Cause.Cause<unknown>, own: Own): App => {

@@ -22,7 +22,9 @@ export const newSecret = (): Uint8Array => SecureRandom.randomBytesUnsafe(32)
 /** The bytes of secrets; checked. */
 export const secretsOf = (secrets: Secrets): Keys => {
   const all = Redacted.isRedacted(secrets) ? Arr.of(secrets) : secrets
-  check.holds("secret", all, all.length > 0, "at least one secret")
+  const isGiven = Array.isArray(all) && all.length > 0 && all.every(Redacted.isRedacted)
+  // What it is instead may be a secret all the same.
+  check.holds("secret", typeof all, isGiven, "one Redacted text, or a list of them")
   return Arr.map(all, (secret): Uint8Array => {
     const bytes = encoder.encode(Redacted.value(secret))
     check.holds("secret", secret, bytes.length >= leastSecret, `at least ${leastSecret} bytes long`)
