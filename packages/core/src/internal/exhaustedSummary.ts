@@ -10,13 +10,24 @@ const textOf = (error: object, key: string): string => {
   return typeof value === "string" ? value : ""
 }
 
+// Of Node.js and the libraries around it, and SQLSTATE.
+const systemCode = /^(?:[A-Z][A-Z0-9_]{2,49}|[0-9A-Z]{5})$/
+
+/** What a system says went wrong, below an error that says little: `ECONNREFUSED` of a "transport error". */
+const codeOf = (error: object): string | undefined => {
+  const code = textOf(error, "code")
+  return systemCode.test(code) ? code : undefined
+}
+
 /** An error in one line: what kind it is and what it says. It may be anything, also something that throws when read. */
 const errorLine = (error: unknown): string => {
   if (typeof error === "function") return "a function"
   if (!causeChain.isObject(error)) return oneLine(String(error))
   const kind = textOf(error, "_tag") || textOf(error, "name") || "an error"
   const message = textOf(error, "message") || textOf(error, "code")
-  return oneLine(message === "" ? kind : `${kind}: ${message}`)
+  const line = oneLine(message === "" ? kind : `${kind}: ${message}`)
+  const code = causeChain.find(error, codeOf)
+  return code === undefined || line.includes(code) ? line : `${line} (${code})`
 }
 
 /** A duration for people: milliseconds below a second, seconds with two decimals above. */

@@ -1,4 +1,5 @@
 /** Records in memory. */
+import * as Transience from "@reprise/core/Transience"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import { StoreFailed } from "../../IdempotencyError.ts"
@@ -60,7 +61,10 @@ const backing = (now: () => number, capacity: number): Backing => {
         const there = row && found(row, time)
         if (there !== undefined) return Effect.succeed(there)
         if (!rows.has(request.id) && rows.size >= capacity && sweep(time, capacity) === 0) {
-          const cause = new Error(`All ${capacity} records are in use`)
+          const cause = Transience.annotate(new Error(`All ${capacity} records are in use`), {
+            transience: "transient",
+            applied: "no"
+          })
           return Effect.fail(new StoreFailed({ operation: "claim", cause }))
         }
         const fence = (rows.get(request.id)?.fence ?? 0) + 1
