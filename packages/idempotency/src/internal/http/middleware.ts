@@ -161,8 +161,8 @@ const keyed = (
 
 export const middleware = (settings: Settings) => (app: App): App => {
   const rule = settings.unquoted
-    ? "be one text, in quotation marks or bare"
-    : "be one text in quotation marks (a String of RFC 9651)"
+    ? "be one text of printable ASCII, in quotation marks or bare"
+    : "be one text of printable ASCII in quotation marks (a String of RFC 9651)"
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     if (!settings.methods.has(request.method)) return app
     const value = request.headers[settings.header]
