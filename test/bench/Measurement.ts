@@ -1,8 +1,12 @@
 import type { Row } from "./Row.ts"
 
+/** How many rounds or runs: as many, or with `--quick` so many, or with `--smoke` next to none. */
+export type Many = (full: number, quick: number) => number
+
 interface Options {
-  /** Fewer and smaller rounds: for a look, not for a number to quote. */
+  /** Not for a number to quote. */
   readonly quick: boolean
+  readonly many: Many
 }
 
 /** One file of measurements. */

@@ -8,6 +8,8 @@ export interface Target {
   readonly of: "ratio" | "ours"
   readonly is: "at most" | "at least"
   readonly value: number
+  /** Where it was promised of the speed, which is the inverse of the time: ours at least so much of the other's. */
+  readonly speed?: number
 }
 
 /** One line of the table. */
@@ -67,3 +69,6 @@ export const alone = (what: string, unit: Unit, ours: ReadonlyArray<number>, tar
 export const atMost = (value: number, of: Target["of"] = "ratio"): Target => ({ of, is: "at most", value })
 
 export const atLeast = (value: number, of: Target["of"] = "ratio"): Target => ({ of, is: "at least", value })
+
+/** A promise of our speed, operations a second ÷ the other side's. What is measured is the time. */
+export const speedAtLeast = (speed: number): Target => ({ of: "ratio", is: "at most", value: 1 / speed, speed })

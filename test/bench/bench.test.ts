@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { alone, atLeast, atMost, compare } from "./Row.ts"
+import { alone, atLeast, atMost, compare, speedAtLeast } from "./Row.ts"
 import { quantile, ratios, summarize } from "./statistics.ts"
 import { render } from "./table.ts"
 
@@ -33,12 +33,22 @@ describe("a row", () => {
     expect(alone("steps", "M/s", [19.99], atLeast(20, "ours")).met).toBe(false)
   })
 
+  it("holds a promise of speed against the time", () => {
+    expect(compare("insert", "ns", [5], [4], speedAtLeast(0.8)).met).toBe(true)
+    expect(compare("insert", "ns", [5.01], [4], speedAtLeast(0.8)).met).toBe(false)
+  })
+
   it("promises nothing without a target", () => {
     expect(alone("steps", "M/s", [1])).toMatchObject({ other: null, ratio: null, target: null, met: null })
   })
 })
 
 describe("the table", () => {
+  it("says a promise of speed as time, and as it was made", () => {
+    const rows = [compare("insert", "ns", [5], [4], speedAtLeast(0.8))]
+    expect(render([{ name: "one", title: "One", rows }])).toContain("≤ 1.25 (speed ≥ 0.8)  met")
+  })
+
   it("aligns columns over all sections", () => {
     const rows = [
       compare("run ÷ a long name of another", "ns", [1_234], [2_468], atMost(0.5)),

@@ -41,8 +41,8 @@ const sides = {
 
 export const guards: Measurement = {
   title: "The operation succeeds at once, with budget, deadline and layers on",
-  async measure({ quick }) {
-    const all = await takeTurns(sides, { rounds: quick ? 7 : 15, iterations: quick ? 50_000 : 200_000 })
+  async measure({ many }) {
+    const all = await takeTurns(sides, { rounds: many(15, 7), iterations: many(200_000, 50_000) })
     return [
       compare("Retry.run, all on ÷ bare effect", "ns", all.guarded, all.bare, atMost(8)),
       compare("Retry.run, all on ÷ plain Effect.retry", "ns", all.guarded, all.retry, atMost(1)),

@@ -20,10 +20,10 @@ const empty = <A>(): Record<Sleeper, Array<A>> =>
 
 export const heap: Measurement = {
   title: "Heap of an operation that sleeps before its first retry",
-  async measure({ quick }) {
+  async measure({ many, quick }) {
     // Only the pair of the target is the promised 100,000: what one sleeper of the others holds shows with fewer.
-    const manyOf = (who: Sleeper) => !quick && (who === "run" || who === "schedule") ? 100_000 : 20_000
-    const rounds = quick ? 3 : 7
+    const manyOf = (who: Sleeper) => who === "run" || who === "schedule" ? many(100_000, 20_000) : many(20_000, 20_000)
+    const rounds = many(7, 3)
     const each = empty<number>()
     const left = empty<number>()
     for (let round = 0; round < rounds; round++) {
@@ -31,10 +31,10 @@ export const heap: Measurement = {
       for (let i = 0; i < sleepers.length; i += 2) {
         await Promise.all(
           sleepers.slice(i, i + 2).map(async (who) => {
-            const many = manyOf(who)
-            const one = await sample(who, many)
+            const sleepers = manyOf(who)
+            const one = await sample(who, sleepers)
             each[who].push(one.each)
-            if (one.left !== null) left[who].push(one.left / many)
+            if (one.left !== null) left[who].push(one.left / sleepers)
           })
         )
       }

@@ -15,7 +15,7 @@ import { performance } from "node:perf_hooks"
 import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import * as undici from "undici"
-import type { Measurement } from "./Measurement.ts"
+import type { Many, Measurement } from "./Measurement.ts"
 import { atMost, compare, type Row, type Target } from "./Row.ts"
 import { type Side, takeTurns } from "./rounds.ts"
 import { quantile } from "./statistics.ts"
@@ -224,11 +224,11 @@ const memory = HttpClient.make((request) =>
 const memoryFetch: typeof fetch = () => Promise.resolve(new Response("{\"stock\":17}"))
 
 /** Nothing fails, one at a time: what a client costs that has nothing to do. */
-const success = async (clients: Clients, server: Server, quick: boolean): Promise<ReadonlyArray<Row>> => {
+const success = async (clients: Clients, server: Server, many: Many): Promise<ReadonlyArray<Row>> => {
   const url = `${server.url}/well`
   // Two at a time: what a third leaves behind, timers and open responses, would be paid for by the first.
   const pair = async (what: string, ours: Side, plain: Side, target?: Target): Promise<Row> => {
-    const all = await takeTurns({ ours, plain }, { rounds: quick ? 7 : 31, iterations: quick ? 150 : 500 })
+    const all = await takeTurns({ ours, plain }, { rounds: many(31, 7), iterations: many(500, 150) })
     return compare(`success: ${what}`, "ns", all.ours, all.plain, target)
   }
   const client = (what: string, plain: HttpClient.HttpClient, target?: Target) =>
@@ -264,9 +264,9 @@ const success = async (clients: Clients, server: Server, quick: boolean): Promis
 }
 
 /** A fifth of all answers is a 503, many at a time. */
-const flaky = async (clients: Clients, server: Server, quick: boolean): Promise<ReadonlyArray<Row>> => {
-  const rounds = quick ? 7 : 15
-  const iterations = quick ? 150 : 1_000
+const flaky = async (clients: Clients, server: Server, many: Many): Promise<ReadonlyArray<Row>> => {
+  const rounds = many(15, 7)
+  const iterations = many(1_000, 150)
   const urlOf = (who: string) => `${server.url}/${encodeURIComponent(who)}`
   const effects = (who: string, client: HttpClient.HttpClient) =>
     fibres(asText(HttpRetry.client(client, policy, options)), urlOf(who))
@@ -305,7 +305,7 @@ const flaky = async (clients: Clients, server: Server, quick: boolean): Promise<
 
 export const http: Measurement = {
   title: "HTTP on the loopback, a server in a process of its own",
-  async measure({ quick }) {
+  async measure({ many }) {
     const server = await startServer()
     const scope = Scope.makeUnsafe()
     try {
@@ -315,7 +315,7 @@ export const http: Measurement = {
         node: await connect(scope, NodeHttpClient.layerNodeHttpOptions({ keepAlive: true })),
         fetch: await connect(scope, FetchHttpClient.layer)
       }
-      return [...await success(clients, server, quick), ...await flaky(clients, server, quick)]
+      return [...await success(clients, server, many), ...await flaky(clients, server, many)]
     } finally {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       server.stop()

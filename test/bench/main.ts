@@ -1,10 +1,10 @@
-// Usage: npm run bench -- [--quick] [--json] [part of a name ...]
+// Usage: npm run bench -- [--quick | --smoke] [--json] [part of a name ...]
 import { spawnSync } from "node:child_process"
 import { cpus } from "node:os"
 import { performance } from "node:perf_hooks"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import type { Measurement } from "./Measurement.ts"
+import type { Many, Measurement } from "./Measurement.ts"
 import { render, type Section } from "./table.ts"
 
 const measurements: Readonly<Record<string, () => Promise<Measurement>>> = {
@@ -28,15 +28,21 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: "boolean", default: false },
+    /** Next to nothing of everything, to see that all of it runs. Its figures mean nothing. */
+    smoke: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     /** Measures one, in this process, and prints its section as JSON. */
     here: { type: "string" }
   }
 })
 
+const flags = (["quick", "smoke"] as const).filter((flag) => values[flag])
+
+const many: Many = (full, quick) => values.smoke ? Math.ceil(quick / 1_000) : values.quick ? quick : full
+
 const measureHere = async (name: string): Promise<Section> => {
   const { measure, title } = await measurements[name]!()
-  return { name, title, rows: await measure({ quick: values.quick }) }
+  return { name, title, rows: await measure({ quick: flags.length > 0, many }) }
 }
 
 // Each in a process of its own: what one has taught the compiler does not change the next, and a measurement asked for
@@ -44,13 +50,14 @@ const measureHere = async (name: string): Promise<Section> => {
 const measureApart = (name: string): Section | undefined => {
   const start = performance.now()
   process.stderr.write(`${name} ... `)
-  const { status, stderr, stdout } = spawnSync(
+  const { status, stdout } = spawnSync(
     process.execPath,
-    ["--expose-gc", fileURLToPath(import.meta.url), "--here", name, ...(values.quick ? ["--quick"] : [])],
-    { encoding: "utf8" }
+    ["--expose-gc", fileURLToPath(import.meta.url), "--here", name, ...flags.map((flag) => `--${flag}`)],
+    // What it says while it runs is said at once.
+    { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }
   )
   if (status !== 0) {
-    process.stderr.write(`failed\n${stderr}`)
+    process.stderr.write("failed\n")
     process.exitCode = 1
     return undefined
   }
@@ -68,11 +75,13 @@ const measureAll = (): void => {
   }
   const sections = chosen.flatMap((name) => measureApart(name) ?? [])
   const { arch, platform, version: node } = process
-  const machine = { node, platform, arch, cpu: cpus()[0]?.model ?? "unknown", quick: values.quick }
+  const machine = { node, platform, arch, cpu: cpus()[0]?.model ?? "unknown", flags }
   process.stdout.write(
     values.json
       ? `${JSON.stringify({ machine, sections }, undefined, 2)}\n`
-      : `Node ${node}, ${platform} ${arch}, ${machine.cpu}${values.quick ? ", quick" : ""}\n\n${render(sections)}`
+      : `Node ${node}, ${platform} ${arch}, ${machine.cpu}${flags.map((flag) => `, ${flag}`).join("")}\n\n${
+        render(sections)
+      }`
   )
 }
 

@@ -55,9 +55,9 @@ const steps = {
 
 export const oneRetry: Measurement = {
   title: "The operation fails once, and is tried again without a wait",
-  async measure({ quick }) {
-    const one = await takeTurns(sides(), { rounds: quick ? 7 : 15, iterations: quick ? 20_000 : 60_000 })
-    const two = await takeTurns(steps, { rounds: quick ? 7 : 15, iterations: quick ? 10_000 : 60_000 })
+  async measure({ many }) {
+    const one = await takeTurns(sides(), { rounds: many(15, 7), iterations: many(60_000, 20_000) })
+    const two = await takeTurns(steps, { rounds: many(15, 7), iterations: many(60_000, 10_000) })
     const netOf = (name: "run" | "schedule" | "policy" | "floor") => net(one[name], one.yieldNow)
     return [
       compare("Retry.run ÷ Effect.retry, recurs(4)", "ns", one.run, one.schedule, atMost(0.5)),

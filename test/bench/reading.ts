@@ -42,9 +42,9 @@ const command = (): void => {
 
 export const reading: Measurement = {
   title: "Policies that are read",
-  async measure({ quick }) {
-    const rounds = quick ? 7 : 15
-    const parsed = timed(rounds, quick ? 5_000 : 20_000, () => Result.getOrThrow(Policy.parse(notation)))
+  async measure({ many }) {
+    const rounds = many(15, 7)
+    const parsed = timed(rounds, many(20_000, 5_000), () => Result.getOrThrow(Policy.parse(notation)))
     return [
       alone("Policy.parse, millions a second", "M/s", parsed.map((_) => 1e3 / _), atLeast(0.2, "ours")),
       ...[10, 1000].flatMap((attempts) => {
@@ -63,7 +63,7 @@ export const reading: Measurement = {
           plans("jitter upon jitter", twice(attempts))
         ]
       }),
-      alone("reprise plan, the whole process", "ms", millis(timed(7, 1, command)), atMost(400, "ours"))
+      alone("reprise plan, the whole process", "ms", millis(timed(many(7, 7), 1, command)), atMost(400, "ours"))
     ]
   }
 }

@@ -9,7 +9,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 
 /** As `npm run size` weighs them: all of core, and a program that imports two of its modules. */
 const weighed = (): ReadonlyArray<number> => {
-  const { error, status, stderr, stdout } = spawnSync("size-limit", ["--json"], { cwd: root, encoding: "utf8" })
+  const { error, status, stderr, stdout } = spawnSync(process.execPath, ["node_modules/size-limit/bin.js", "--json"], {
+    cwd: root,
+    encoding: "utf8"
+  })
   // It fails when a limit is passed, and still says the size.
   if (error !== undefined || !stdout.startsWith("[")) {
     throw new Error(`size-limit: ${error ?? status} ${stderr}${stdout}`)

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import type { Measurement } from "./Measurement.ts"
-import { atMost, compare } from "./Row.ts"
+import { compare, speedAtLeast } from "./Row.ts"
 import { type Side, takeTurns } from "./rounds.ts"
 
 const batchSize = 1_000
@@ -125,49 +125,38 @@ const batches = ({ direct, sql }: Both) => {
   }
 }
 
-// Targets of speed, said in time.
-const half = atMost(1 / 0.5)
-const fourFifths = atMost(1 / 0.8)
+const half = speedAtLeast(0.5)
+const fourFifths = speedAtLeast(0.8)
 
 export const sqlite: Measurement = {
   title: "SQLite: the client against node:sqlite called directly",
-  async measure({ quick }) {
-    const rounds = quick ? 7 : 15
+  async measure({ many }) {
+    const rounds = many(15, 7)
     const directory = mkdtempSync(join(tmpdir(), "reprise-bench-"))
     const scope = Scope.makeUnsafe()
     try {
       const synced = await open(scope, (side) => join(directory, `synced-${side}`), "FULL")
       const files = await open(scope, (side) => join(directory, side), "NORMAL")
       const memory = await open(scope, () => ":memory:", "FULL")
-      const safest = await takeTurns(single(synced), { rounds, iterations: quick ? 200 : 1_000 })
-      const one = await takeTurns(single(files), { rounds, iterations: quick ? 2_000 : 10_000 })
-      const many = await takeTurns(batches(files), { rounds, iterations: 50 })
-      const inMemory = await takeTurns(single(memory), { rounds, iterations: quick ? 5_000 : 20_000 })
-      const apart = await takeTurns(await parts(memory), { rounds, iterations: quick ? 5_000 : 20_000 })
-      const read = await takeTurns(readOne(memory), { rounds, iterations: quick ? 5_000 : 20_000 })
-      const thousand = await takeTurns(readMany(memory), { rounds, iterations: quick ? 50 : 200 })
+      const safest = await takeTurns(single(synced), { rounds, iterations: many(1_000, 200) })
+      const one = await takeTurns(single(files), { rounds, iterations: many(10_000, 2_000) })
+      const batched = await takeTurns(batches(files), { rounds, iterations: many(50, 50) })
+      const all = { ours: batched.statement, direct: batched.statementDirect }
+      const each = { ours: batched.transaction, direct: batched.transactionDirect }
+      const inMemory = await takeTurns(single(memory), { rounds, iterations: many(20_000, 5_000) })
+      const apart = await takeTurns(await parts(memory), { rounds, iterations: many(20_000, 5_000) })
+      const read = await takeTurns(readOne(memory), { rounds, iterations: many(20_000, 5_000) })
+      const thousand = await takeTurns(readMany(memory), { rounds, iterations: many(200, 50) })
       for (const { direct } of [synced, files, memory]) direct.close()
       return [
         compare("one insert ÷ direct, a file synced at every commit", "ns", safest.ours, safest.direct, half),
         compare("one insert ÷ direct, a file with synchronous = NORMAL", "ns", one.ours, one.direct, half),
-        compare(
-          "1,000 rows in one statement ÷ the same direct",
-          "ns",
-          many.statement,
-          many.statementDirect,
-          fourFifths
-        ),
-        compare(
-          "1,000 rows in one statement ÷ a direct loop",
-          "ns",
-          many.statement,
-          many.transactionDirect,
-          fourFifths
-        ),
-        compare("1,000 inserts in one transaction ÷ a direct loop", "ns", many.transaction, many.transactionDirect),
-        compare("one insert ÷ direct, in memory", "ns", inMemory.ours, inMemory.direct),
+        compare("one insert ÷ direct, in memory", "ns", inMemory.ours, inMemory.direct, half),
         compare("the same, our connection alone ÷ direct", "ns", apart.connection, apart.direct),
         compare("the same, Effect's statement over nothing ÷ direct", "ns", apart.floor, apart.direct),
+        compare("1,000 rows in one INSERT ÷ direct", "ns", all.ours, all.direct, fourFifths),
+        compare("1,000 INSERTs in one transaction ÷ direct", "ns", each.ours, each.direct, fourFifths),
+        compare("1,000 rows: our one INSERT ÷ 1,000 INSERTs in one transaction, direct", "ns", all.ours, each.direct),
         compare("one row by its key ÷ direct, in memory", "ns", read.ours, read.direct),
         compare("1,000 rows ÷ direct, in memory", "ns", thousand.ours, thousand.direct)
       ]

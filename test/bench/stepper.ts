@@ -61,10 +61,10 @@ const perSecond = (nanos: ReadonlyArray<number>): ReadonlyArray<number> => nanos
 
 export const stepper: Measurement = {
   title: "The stepper alone, in millions of steps a second",
-  async measure({ quick }) {
+  async measure({ many }) {
     const one = await takeTurns(
       { ours: ours(policy), tagged: ours(policy.pipe(Policy.whileTag("Unavailable"))), byHand },
-      { rounds: quick ? 7 : 15, iterations: quick ? 1_000_000 : 4_000_000 }
+      { rounds: many(15, 7), iterations: many(4_000_000, 1_000_000) }
     )
     return [
       alone("exponential | cap | jitter | attempts", "M/s", perSecond(one.ours), atLeast(20, "ours")),

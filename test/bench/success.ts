@@ -52,11 +52,11 @@ const names = Object.keys(peers) as Array<keyof typeof peers>
 
 export const success: Measurement = {
   title: "The operation succeeds at once",
-  async measure({ quick }) {
-    const rounds = quick ? 7 : 15
-    const one = await takeTurns(prebuilt, { rounds, iterations: quick ? 50_000 : 200_000 })
-    const two = await takeTurns(built, { rounds, iterations: quick ? 50_000 : 200_000 })
-    const three = await takeTurns(promises, { rounds, iterations: quick ? 10_000 : 40_000 })
+  async measure({ many }) {
+    const rounds = many(15, 7)
+    const one = await takeTurns(prebuilt, { rounds, iterations: many(200_000, 50_000) })
+    const two = await takeTurns(built, { rounds, iterations: many(200_000, 50_000) })
+    const three = await takeTurns(promises, { rounds, iterations: many(40_000, 10_000) })
     return [
       compare("Retry.run ÷ bare effect", "ns", one.run, one.bare, atMost(3.5)),
       compare("Retry.run ÷ bare effect, an Effect.sync", "ns", one.runSync, one.bareSync),

@@ -16,7 +16,8 @@ const figure = (value: number | null, unit: Unit): string => value === null ? ""
 
 const target = ({ target, unit }: Row): string => {
   if (target === null) return ""
-  return `${target.is === "at most" ? "≤" : "≥"} ${target.value}${target.of === "ours" ? ` ${unit}` : ""}`
+  const promise = `${target.is === "at most" ? "≤" : "≥"} ${target.value}${target.of === "ours" ? ` ${unit}` : ""}`
+  return target.speed === undefined ? promise : `${promise} (speed ≥ ${target.speed})`
 }
 
 const cells = (row: Row): ReadonlyArray<string> => [

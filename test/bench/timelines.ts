@@ -35,12 +35,12 @@ const seconds = async (timelines: number): Promise<number> => {
 
 export const timelines: Measurement = {
   title: "Timelines of five attempts in virtual time",
-  async measure({ quick }) {
-    const many = quick ? 1_000 : 10_000
-    const rounds = quick ? 3 : 7
-    await seconds(many / 10)
+  async measure({ many }) {
+    const runs = many(10_000, 1_000)
+    const rounds = many(7, 3)
+    await seconds(Math.ceil(runs / 10))
     const samples: Array<number> = []
-    for (let round = 0; round < rounds; round++) samples.push(await seconds(many) * 10_000 / many)
+    for (let round = 0; round < rounds; round++) samples.push(await seconds(runs) * 10_000 / runs)
     return [alone("10,000 timelines", "s", samples, atMost(5, "ours"))]
   }
 }

@@ -7,7 +7,7 @@ import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import { TestClock } from "effect/testing"
 import fc from "fast-check"
-import { exhaustion } from "./exits.ts"
+import { exhaustion, reasonOf } from "./exits.ts"
 import { recordWith } from "./Recording.ts"
 import * as VirtualClock from "./VirtualClock.ts"
 
@@ -107,6 +107,18 @@ describe("Deadline.within", () => {
           operation.pipe(Retry.run(Policy.attempts(second, 5), { [option]: slow }), Deadline.within("2500 millis"))
       )
       expect([option, attempts, exhaustion(exit).reason._tag]).toEqual([option, 1, "Deadline"])
+    }
+  })
+
+  it("time that they take up to the very instant leaves none for the retry", () => {
+    for (const option of ["when", "onRetry"] as const) {
+      const slow = () => Effect.as(Effect.sleep("2 seconds"), true)
+      const { attempts, exit, waits } = recordWith(
+        () => Effect.fail(new Busy()),
+        (operation): Effect.Effect<unknown, unknown> =>
+          operation.pipe(Retry.run(Policy.attempts(second, 5), { [option]: slow }), Deadline.within("3 seconds"))
+      )
+      expect([option, attempts, waits, reasonOf(exit)]).toEqual([option, 1, [2000], "Deadline"])
     }
   })
 

@@ -1,7 +1,8 @@
 // Runs and budgets together: what a run asks of its budget, and when. What budgets answer is in test/core/budget.
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, RetryBudget, RetryLayers } from "@reprise/core"
+import { Deadline, Policy, Retry, RetryBudget, RetryControl, RetryLayers } from "@reprise/core"
 import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -9,7 +10,8 @@ import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
 import * as Random from "effect/Random"
 import { TestClock } from "effect/testing"
-import { reasonOf } from "./exits.ts"
+import { type Meter, meterIn } from "./budget/meter.ts"
+import { errorOf, reasonOf } from "./exits.ts"
 import { recordWith, seeded } from "./Recording.ts"
 
 class Busy extends Data.TaggedError("Busy")<{}> {}
@@ -101,6 +103,29 @@ describe("R2: withdrawn last, and only for a retry that will happen", () => {
     expect(kept((budget) => Retry.run(busy, policy, { budget, onRetry: () => Effect.sleep("5 seconds") }))).toBe(5)
   })
 
+  it("an answer that came too late for the retry: given back, and nobody is told of a retry", () => {
+    const budget = bucket(5)
+    // As one that asks another process has it.
+    const slow: RetryBudget.RetryBudget = {
+      [RetryBudget.TypeId]: {
+        at: (context: Context.Context<never>) => {
+          const meter = meterIn(budget, context)
+          return { ...meter, withdraw: (...of) => Effect.as(Effect.sleep("3 seconds"), meter.withdraw(...of)) } as Meter
+        },
+        idle: () => true
+      }
+    }
+    const policy = Policy.constant("1 second").pipe(Policy.attempts(3))
+    let told = 0
+    const onRetry = () => Effect.sync(() => void told++)
+    const { attempts, exit, waits } = recordWith(
+      () => busy,
+      (self): Effect.Effect<unknown, unknown> =>
+        self.pipe(Retry.run(policy, { budget: slow, onRetry }), Deadline.within("3500 millis"))
+    )
+    expect([attempts, waits, reasonOf(exit), told, balanceOf(budget)]).toEqual([1, [3000], "Deadline", 0, 5])
+  })
+
   it.effect("given back when the run is interrupted in the wait", () =>
     Effect.gen(function* () {
       const budget = bucket(5)
@@ -174,6 +199,17 @@ describe("published budgets under a run", () => {
     expect(reasonOf(more.exit)).toBe("Budget")
   })
 
+  it("throttle: what gave up inside is no failure of its own", () => {
+    const inner = errorOf(recordWith(() => busy, Retry.run(Policy.immediate(1))).exit)
+    const budget = RetryBudget.throttle()
+    const before = balanceOf(budget)
+    const { attempts, exit } = recordWith(
+      () => Effect.fail(new Error("mapped", { cause: inner })),
+      Retry.run(ten, { budget })
+    )
+    expect([attempts, reasonOf(exit), balanceOf(budget)]).toEqual([1, "Layer", before])
+  })
+
   it("throttle: successes bring it back", () => {
     const budget = RetryBudget.throttle({ maxTokens: 4, tokenRatio: 1 })
     const flaky = () => Effect.flatMap(Retry.Attempt, ({ number }) => number === 1 ? busy : Effect.void)
@@ -229,6 +265,23 @@ describe("bounds", () => {
     expect(recordWith(() => busy, Retry.run(ten, { budget: shared })).attempts).toBe(5)
     expect(recordWith(() => busy, Retry.run(ten, { budget: bucket(2, { perOperation: 0.2 }) })).attempts).toBe(2)
   })
+
+  it.effect("a retry that is paid for once more, as an operator lowered the ratio meanwhile, counts once", () =>
+    Effect.gen(function* () {
+      const control = RetryControl.make()
+      const budget = bucket(2, { perOperation: 0.2 })
+      let attempts = 0
+      const counted = Effect.suspend(() => (attempts++, busy))
+      const switched = Effect.provide(RetryControl.layer(control))
+      const fiber = yield* Effect.forkChild(switched(Effect.exit(Retry.run(counted, ten, { budget }))))
+      yield* TestClock.adjust("500 millis")
+      yield* control.set({ ratio: 1 })
+      // The new ratio has something to give.
+      for (let n = 0; n < 5; n++) yield* switched(Retry.run(Effect.void, ten))
+      yield* TestClock.adjust("500 millis")
+      expect(attempts).toBe(2)
+      expect([reasonOf(yield* Fiber.join(fiber)), balanceOf(budget)]).toEqual(["Budget", 1])
+    }).pipe(Effect.provide(Logger.layer([]))))
 
   it.effect("the number of runs that wait is bounded", () =>
     Effect.gen(function* () {

@@ -5,8 +5,11 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as HttpClientError from "effect/http/HttpClientError"
+import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import * as SqlError from "effect/sql/SqlError"
 import { inspect } from "node:util"
 import { recordWith } from "./Recording.ts"
 
@@ -155,6 +158,70 @@ describe("RetryExhausted: what an engineer on call reads", () => {
     expect(error).toBeInstanceOf(Error)
     expect(error.name).toBe("RetryExhausted")
     expect(error.stack).toContain("RetryExhausted")
+  })
+})
+
+describe("RetryExhausted: the code of the system below an error that says little", () => {
+  const lastError = (error: unknown): string | undefined => {
+    const { message } = exhausted(recordWith(() => Effect.fail(error), Retry.run(Policy.immediate(1))).exit)
+    return /Last error: (.*)$/.exec(message)?.[1]
+  }
+  const request = HttpClientRequest.get("http://pay.example/")
+  const http = (cause: unknown) =>
+    new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) })
+  const coded = (code: unknown, message = "failed") => Object.assign(new Error(message), { code })
+
+  it.each<[what: string, error: unknown, code: string]>([
+    ["of a connection, below a client's error", http(coded("ECONNREFUSED")), "ECONNREFUSED"],
+    ["of a connection, at the end of several causes", http(new TypeError("no", { cause: coded("EPIPE") })), "EPIPE"],
+    ["of undici", http(coded("UND_ERR_HEADERS_TIMEOUT")), "UND_ERR_HEADERS_TIMEOUT"],
+    [
+      "of a database: SQLSTATE",
+      new SqlError.SqlError({ reason: new SqlError.DeadlockError({ cause: coded("40P01") }) }),
+      "40P01"
+    ],
+    ["of its own", coded("ETIMEDOUT"), "ETIMEDOUT"],
+    ["of three letters", coded("EIO"), "EIO"],
+    ["of 50 letters", coded(`E${"X".repeat(49)}`), `E${"X".repeat(49)}`]
+  ])("is named: %s", (_, error, code) => {
+    const line = lastError(error)
+    expect(line).toMatch(new RegExp(`[^(]+ \\(${code}\\)$`))
+    expect(line?.split(code)).toHaveLength(2)
+  })
+
+  it("is in the report of each attempt, too", () => {
+    const error = exhausted(
+      recordWith(() => Effect.fail(http(coded("ECONNREFUSED"))), Retry.run(Policy.immediate(1))).exit
+    )
+    expect(inspect(error).match(/attempt \d: .*\(ECONNREFUSED\)/g)).toHaveLength(2)
+  })
+
+  it("is not named twice where the message has it", () => {
+    const refused = coded("ECONNREFUSED", "connect ECONNREFUSED 127.0.0.1:1")
+    expect(lastError(refused)).toBe("Error: connect ECONNREFUSED 127.0.0.1:1")
+    expect(lastError({ _tag: "Refused", message: "no: ECONNREFUSED", cause: refused })).toBe(
+      "Refused: no: ECONNREFUSED"
+    )
+    // As the message, where there is none.
+    expect(lastError({ _tag: "Refused", code: "ECONNREFUSED" })).toBe("Refused: ECONNREFUSED")
+  })
+
+  it.each<[what: string, code: unknown]>([
+    ["words", "CARD 4242 DECLINED"],
+    ["words at its end", "EPIPE 4242"],
+    ["a line more", "EPIPE\n4242"],
+    ["a long secret", `SK_LIVE_${"4242".repeat(30)}`],
+    ["51 letters", `E${"X".repeat(50)}`],
+    ["two letters", "EX"],
+    ["six digits", "424242"],
+    ["small letters", "sk_live_4242"],
+    ["small letters, five of them", "a4242"],
+    ["signs", "SK-4242"],
+    ["a number", 42_424],
+    ["an object", { toString: () => "EPIPE" }]
+  ])("is nothing else that is called a code: %s", (_, code) => {
+    expect(lastError(coded(code))).toBe("Error: failed")
+    expect(lastError({ _tag: "Lost", message: "lost", cause: coded(code) })).toBe("Lost: lost")
   })
 })
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Deadline, Policy, RetryBudget, RetryControl, RetryExhausted } from "@reprise/core"
 import { HttpRetry } from "@reprise/http"
+import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -181,6 +182,17 @@ describe("a hint in force, longer than a run would wait", () => {
       expect(times[3]).toBeGreaterThanOrEqual(300_000)
     }))
 
+  it.effect("of an origin that finds no room holds nobody: what was used within a minute keeps its own", () =>
+    Effect.gen(function* () {
+      const { client, times } = retrying([200, [503, { "retry-after": "30" }], 503, 200], instant, { maxOrigins: 1 })
+      yield* awaited(client.get("https://a.example/"), 0)
+      yield* TestClock.adjust("58 seconds")
+      yield* hears(client, "https://b.example/1", "100 millis")
+      yield* awaited(client.get("https://b.example/2"), 100)
+      expect(times.length).toBe(4)
+      expect(times[3]! - times[2]!).toBeLessThan(1000)
+    }))
+
   it.effect("makes room when it has ended, and nobody has used it for a minute", () =>
     Effect.gen(function* () {
       const { client, sent } = retrying([[503, { "retry-after": "50" }], 503], instant, {
@@ -331,6 +343,13 @@ describe("an answer whose end does not come", () => {
       yield* awaited(client.get("https://a.example/"), 10)
       expect(seen).toEqual(["busy"])
       expect(times[1]).toBeLessThanOrEqual(60)
+    }))
+
+  it.effect("is not waited for beyond the deadline", () =>
+    Effect.gen(function* () {
+      const { client, times } = retrying([stalled], Policy.delays(["1 millis", "1 millis"]))
+      const exit = yield* awaited(client.get("https://a.example/").pipe(Deadline.within("70 millis")), 1)
+      expect([reasonOf(exit), times, yield* Clock.currentTimeMillis]).toEqual(["Deadline", [0, 51], 70])
     }))
 })
 

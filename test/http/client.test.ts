@@ -7,10 +7,12 @@ import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientError from "effect/http/HttpClientError"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
 import * as Option from "effect/Option"
+import * as TestClock from "effect/testing/TestClock"
 import { inspect } from "node:util"
 import { awaited, type Reply, retrying, script } from "./clientScript.ts"
 
@@ -271,6 +273,14 @@ describe("the error", () => {
       expect((lastError as HttpRetry.ResponseError).excerpt).toBeUndefined()
     }))
 
+  it.effect("has no more than 1,024 characters of a header", () =>
+    Effect.gen(function* () {
+      for (const [length, kept] of [[1024, "x".repeat(1024)], [1025, `${"x".repeat(1024)}…`]] as const) {
+        const { error } = yield* run("GET", [[503, { "x-request-id": "x".repeat(length) }]])
+        expect((exhausted(error).lastError as HttpRetry.ResponseError).headers["x-request-id"]).toBe(kept)
+      }
+    }))
+
   it.effect("has no excerpt of what is no text, and no half characters", () =>
     Effect.gen(function* () {
       const png = yield* run("GET", [[503, { "content-type": "image/png" }, "xyz"]])
@@ -467,6 +477,25 @@ describe("bodies that are not read by anybody", () => {
       expect((yield* run("GET", [endless, 200])).outcome).toBe(200)
       expect(cancelled).toBe(true)
       expect(pulled).toBeLessThan(200)
+    }))
+
+  it.effect("are ended where the run is interrupted", () =>
+    Effect.gen(function* () {
+      for (const exhausted of ["error", "response"] as const) {
+        let cancelled = 0
+        const open: Reply = () =>
+          Effect.sync(() => new Response(new ReadableStream({ cancel: () => void cancelled++ }), { status: 503 }))
+        const { client } = retrying([open], Policy.immediate(1), {
+          exhausted,
+          onRetry: () => Effect.never
+        })
+        const fiber = yield* Effect.forkChild(client.get(url), { startImmediately: true })
+        // Nobody waits for its end for longer.
+        yield* TestClock.adjust("10 seconds")
+        yield* Fiber.interrupt(fiber)
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+        expect([exhausted, cancelled]).toEqual([exhausted, 1])
+      }
     }))
 
   it.effect("of a HEAD there are none, and of an error of the client's own they stay", () =>

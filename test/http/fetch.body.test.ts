@@ -15,12 +15,12 @@ const form = () => {
   return data
 }
 
-/** A stream that lets itself be waited for. */
+/** A stream that lets itself be waited for, longer than it is seen whether it comes at once. */
 const slowly = (...chunks: ReadonlyArray<string>) => {
   const left = chunks.map((_) => new TextEncoder().encode(_))
   return new ReadableStream({
     pull: async (controller) => {
-      await new Promise((resolve) => setTimeout(resolve, 120))
+      if (left.length === chunks.length) await new Promise((resolve) => setTimeout(resolve, 120))
       const chunk = left.shift()
       if (chunk === undefined) controller.close()
       else controller.enqueue(chunk)

@@ -106,7 +106,9 @@ describe("a redirect within the origin", () => {
     expect(seen).toHaveLength(21)
   })
 
-  it.each([["ftp://a.example/"], ["http://["], ["http://user:password@127.0.0.1/"]])(
+  it.each([["ftp://a.example/"], ["http://["], ["http://user:password@127.0.0.1/"], ["http://user@127.0.0.1/"], [
+    "http://:password@127.0.0.1/"
+  ]])(
     "to %s is a failure that is not retried",
     async (location) => {
       const { seen, url } = await serve(inOrder(to(location)))

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it, type TestContext } from "vitest"
+import { sayThatSkipped } from "../../scripts/ci-programs.ts"
 import type { Line } from "./frozenChild.ts"
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6
@@ -57,7 +58,10 @@ const freeze = async (
   }
 }
 
-describe.skipIf(process.platform !== "linux")("R2: a process that is stopped in a wait, and continued", () => {
+const isLinux = process.platform === "linux"
+if (!isLinux) sayThatSkipped("the tests of a frozen process", "its state is read from Linux's /proc")
+
+describe.skipIf(!isLinux)("R2: a process that is stopped in a wait, and continued", () => {
   it.concurrent("past its deadline makes no late attempt", async (context) => {
     const { late, reason } = await freeze(context, ["deadline"], 1500)
     expect([reason, late]).toEqual(["Deadline", 0])

@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { until } from "../core/until.ts"
 import { type ClientOptions, join, type Member, newName, pause } from "./budgetMembers.ts"
 import { startProxy } from "./budgetProxy.ts"
-import { hasOwnRedis, type RedisServer, startRedis } from "./server.ts"
+import { hasOwnRedis, type RedisServer, startOwnRedis } from "./server.ts"
 
 let server: RedisServer
 const members: Array<Member> = []
 
 beforeAll(async () => {
-  if (hasOwnRedis) server = await startRedis()
+  if (hasOwnRedis) server = await startOwnRedis()
 })
 // A test that failed in the middle leaves it killed or frozen.
 afterEach(async () => {
@@ -37,11 +37,19 @@ const member = async (options: Options, client: Partial<ClientOptions & { before
   return made
 }
 
-/** Asks for a retry, and says for how many milliseconds. */
+/**
+ * Asks for a retry, and says for how many milliseconds; and for how many this thread had nothing to do, which a busy
+ * machine does not add to.
+ */
 const timed = async (one: Member) => {
   const start = performance.now()
+  const { idle } = performance.eventLoopUtilization()
   const yes = await one.takes(1)
-  return { yes: yes === 1, took: performance.now() - start }
+  return {
+    yes: yes === 1,
+    took: performance.now() - start,
+    idle: performance.eventLoopUtilization().idle - idle
+  }
 }
 
 /** What a busy machine may add to a time. */
@@ -91,15 +99,15 @@ describe.skipIf(!hasOwnRedis)("a Redis that is killed", () => {
     await one.takes(1)
     const before = one.sent.length
     const start = performance.now()
-    let slowest = 0
+    let longest = 0
     while (performance.now() - start < 5_000) {
       one.requests(1)
-      slowest = Math.max(slowest, (await timed(one)).took)
+      longest = Math.max(longest, (await timed(one)).idle)
       await pause(1)
     }
     expect(one.sent.length - before).toBeGreaterThanOrEqual(4)
     expect(one.sent.length - before).toBeLessThanOrEqual(5)
-    expect(slowest).toBeLessThan(50)
+    expect(longest).toBeLessThan(10)
     expect(one.warnings().length).toBe(1)
   })
 
@@ -166,7 +174,7 @@ describe.skipIf(!hasOwnRedis)("a Redis that is frozen", () => {
     }
     const before = one.sent.length
     for (let i = 0; i < 30; i++) {
-      expect((await timed(one)).took).toBeLessThan(slack / 4)
+      expect((await timed(one)).idle).toBeLessThan(10)
       await pause(100)
     }
     expect(one.sent.length - before).toBeLessThanOrEqual(4)

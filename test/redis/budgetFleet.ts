@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
+import { onTestFinished } from "vitest"
 import type { Load, Result } from "./budgetMember.ts"
 
 const program = fileURLToPath(new URL("./budgetMember.ts", import.meta.url))
@@ -15,7 +16,7 @@ export interface Fleet {
   readonly results: Promise<ReadonlyArray<Result>>
 }
 
-/** Starts a process for each load. All begin when the last of them has joined the budget. */
+/** Starts a process for each load. All begin when the last of them has joined the budget, and end with the test. */
 export const startFleet = async (loads: ReadonlyArray<Load>): Promise<Fleet> => {
   const started = loads.map(() => 0)
   const results: Array<Result> = []
@@ -24,6 +25,7 @@ export const startFleet = async (loads: ReadonlyArray<Load>): Promise<Fleet> => 
   const members = loads.map((load) =>
     spawn(process.execPath, [program, JSON.stringify(load)], { stdio: ["ignore", "inherit", "inherit", "ipc"] })
   )
+  onTestFinished(() => members.forEach((member) => member.kill("SIGKILL")))
   const ready = members.map((member, index) =>
     new Promise<void>((resolve, reject) => {
       member.on("exit", (code) => reject(new Error(`A process of the fleet ended with ${code}`)))

@@ -2,28 +2,21 @@
  * A real Redis for tests: one of their own, which they may kill and freeze, or the one that `REPRISE_TEST_REDIS_URL`
  * names.
  */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { findServer } from "../../scripts/ci-programs.ts"
 
-const external = process.env["REPRISE_TEST_REDIS_URL"]
 const program = "redis-server"
-const isInstalled = spawnSync(program, ["--version"]).status === 0
+const { given, isInstalled } = findServer("Redis", [program], "REPRISE_TEST_REDIS_URL")
 
-/** Whether there is a Redis: `describe.skipIf(!hasRedis)`. Where there is none, that is said, and with CI an error. */
-export const hasRedis: boolean = external !== undefined || isInstalled
-/** Whether it may be killed and frozen: an external one is not the tests' own. */
-export const hasOwnRedis: boolean = external === undefined && isInstalled
-
-if (!hasRedis) {
-  const missing = "SKIPPED: the tests of Redis, for want of redis-server. " +
-    "Install it (apt install redis-server, or .ci/install), or name one in REPRISE_TEST_REDIS_URL."
-  if (process.env["CI"] === "true") throw new Error(missing)
-  process.stderr.write(`\n${missing}\n\n`)
-}
+/** Whether there is a Redis: `describe.skipIf(!hasRedis)`. */
+export const hasRedis: boolean = given !== undefined || isInstalled
+/** Whether there is one that may be killed and frozen, {@link startOwnRedis}. */
+export const hasOwnRedis: boolean = isInstalled
 
 export interface RedisServer {
   readonly url: string
@@ -66,9 +59,9 @@ const ready = (child: ChildProcess): Promise<void> =>
  * Sees to it that a server does not outlive a run of tests that is killed: whatever ends this process ends the pipe that
  * the guard waits for.
  */
-const guard = (server: ChildProcess): void => {
-  const script = "read -r _; kill -KILL \"$1\""
-  const guard = spawn("sh", ["-c", script, "sh", String(server.pid)], {
+const guard = (server: ChildProcess, folder: string): void => {
+  const script = "read -r _; kill -KILL \"$1\"; rm -rf \"$2\""
+  const guard = spawn("sh", ["-c", script, "sh", String(server.pid), folder], {
     stdio: ["pipe", "ignore", "ignore"],
     // Not for the interrupt that a terminal sends to all.
     detached: true
@@ -78,21 +71,24 @@ const guard = (server: ChildProcess): void => {
   guard.unref()
 }
 
-/** Starts a server on a free port of the loopback. Whoever starts one stops it. */
+/** The Redis that is given, and where there is none, one that is started. Whoever asks for one stops it. */
 export const startRedis = async (): Promise<RedisServer> => {
-  if (external !== undefined) {
-    const not = () => {
-      throw new Error("This Redis is not the tests' own")
-    }
-    const idle = () => Promise.resolve()
-    return { url: external, start: idle, stop: idle, kill: not, freeze: not, thaw: () => {}, restart: not }
+  if (given === undefined) return startOwnRedis()
+  const not = () => {
+    throw new Error("This Redis is not the tests' own")
   }
+  const idle = () => Promise.resolve()
+  return { url: given, start: idle, stop: idle, kill: not, freeze: not, thaw: () => {}, restart: not }
+}
+
+/** Starts a server on a free port of the loopback, for tests that kill and freeze it. Whoever starts one stops it. */
+export const startOwnRedis = async (): Promise<RedisServer> => {
   const folder = mkdtempSync(join(tmpdir(), "reprise-redis-"))
   let child: ChildProcess | undefined
   const launch = async (port: number) => {
     const options = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "no"]
     child = spawn(program, options, { stdio: ["ignore", "pipe", "ignore"] })
-    guard(child)
+    guard(child, folder)
     await ready(child)
   }
   const isRunning = (child: ChildProcess | undefined): child is ChildProcess =>

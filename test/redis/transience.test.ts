@@ -8,12 +8,12 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as Redis from "effect/persistence/Redis"
 import { afterAll, afterEach, beforeAll } from "vitest"
-import { hasOwnRedis, type RedisServer, startRedis } from "./server.ts"
+import { hasOwnRedis, type RedisServer, startOwnRedis } from "./server.ts"
 
 let server: RedisServer
 
 beforeAll(async () => {
-  if (hasOwnRedis) server = await startRedis()
+  if (hasOwnRedis) server = await startOwnRedis()
 })
 // What a test has configured is gone with the process.
 afterEach(async () => {

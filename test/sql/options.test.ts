@@ -1,13 +1,15 @@
 // Isolation, time, interruption, the default policy, and what is refused.
 import { describe, expect, it } from "@effect/vitest"
-import { Deadline, Policy, Presets, Retry, RetryBudget } from "@reprise/core"
+import { Deadline, Policy, Presets, Retry, RetryBudget, Transience } from "@reprise/core"
 import { SqlRetry } from "@reprise/sql"
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as Random from "effect/Random"
 import { BeginTransaction, SqlClient } from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
+import { draws } from "../core/Recording.ts"
 import { closed, scripted, sqlState } from "./scripted.ts"
 
 const policy = Policy.immediate(3)
@@ -205,19 +207,45 @@ describe("interruption", () => {
 })
 
 describe("the policy", () => {
+  const begins = (log: ReadonlyArray<string>) => log.filter((statement) => statement === "BEGIN").length
+
   it.effect("is ours by default: short waits after a conflict, longer ones after an outage", () =>
     Effect.gen(function* () {
-      expect(["40001", "40P01", "55P03", "57014"].map((code) => SqlRetry.isOutage(sqlState(code)))).not.toContain(true)
+      expect(["40001", "40P01", "55P03", "55006", "57014"].map((code) => SqlRetry.isOutage(sqlState(code)))).not
+        .toContain(true)
       expect(["57P01", "53300", "08006"].map((code) => SqlRetry.isOutage(sqlState(code)))).not.toContain(false)
-      for (const [code, most] of [["40001", 1_270], ["57P01", 16_200]] as const) {
+      // What an error says of itself tells of no outage, whatever else is on it.
+      expect(SqlRetry.isOutage(Transience.annotate(sqlState("53300"), { transience: "transient" }))).toBe(false)
+      const longest = [
+        ["40001", [10, 20, 40, 80, 160, 320, 640]],
+        ["57P01", [200, 400, 800, 1_600, 3_200, 5_000, 5_000]]
+      ] as const
+      for (const [code, waits] of longest) {
         const { log, sql } = yield* scripted({
           answer: (statement) => statement === "UPDATE t" ? sqlState(code) : undefined
         })
         const fiber = yield* Effect.flip(update.pipe(SqlRetry.transaction(), Effect.provideService(SqlClient, sql)))
-          .pipe(Effect.forkChild)
-        yield* TestClock.adjust(most)
+          .pipe(Effect.provideService(Random.Random, draws(1)), Effect.forkChild)
+        for (const [index, wait] of waits.entries()) {
+          yield* TestClock.adjust(wait - 1)
+          expect([code, begins(log)]).toEqual([code, index + 1])
+          yield* TestClock.adjust(1)
+          expect([code, begins(log)]).toEqual([code, index + 2])
+        }
         expect(yield* Fiber.join(fiber)).toMatchObject({ attempts: 8 })
-        expect(log.filter((statement) => statement === "BEGIN")).toHaveLength(8)
+      }
+    }))
+
+  it.effect("that is ours draws its waits from zero", () =>
+    Effect.gen(function* () {
+      for (const code of ["40001", "57P01"]) {
+        const { log, sql } = yield* scripted({
+          answer: (statement) => statement === "UPDATE t" ? sqlState(code) : undefined
+        })
+        const error = yield* Effect.flip(update.pipe(SqlRetry.transaction(), Effect.provideService(SqlClient, sql)))
+          .pipe(Effect.provideService(Random.Random, draws(0)))
+        expect(error).toMatchObject({ attempts: 8, reason: { _tag: "Attempts" } })
+        expect(begins(log)).toBe(8)
       }
     }))
 

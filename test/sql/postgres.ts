@@ -8,8 +8,9 @@ import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { findServer } from "../../scripts/ci-programs.ts"
 
-const external = process.env["REPRISE_TEST_PG_URL"]
+const names = ["postgres", "initdb"]
 
 /** The folder of the server's programs: Debian keeps them off the PATH, as several versions may be there. */
 const findPrograms = (): string | undefined => {
@@ -17,22 +18,15 @@ const findPrograms = (): string | undefined => {
     b.localeCompare(a, "en", { numeric: true })
   )
   return [...(process.env["PATH"] ?? "").split(":"), ...newestFirst].find((folder) =>
-    ["postgres", "initdb"].every((name) => existsSync(join(folder, name)))
+    names.every((name) => existsSync(join(folder, name)))
   )
 }
-const programs = findPrograms()
+const { given, isInstalled } = findServer("PostgreSQL", names, "REPRISE_TEST_PG_URL")
 
-/** Whether there is a PostgreSQL: `describe.skipIf(!hasPostgres)`. Where there is none, that is said, and with CI an error. */
-export const hasPostgres: boolean = external !== undefined || programs !== undefined
-/** Whether it may be stopped and restarted: an external one is not the tests' own. */
-export const hasOwnPostgres: boolean = external === undefined && programs !== undefined
-
-if (!hasPostgres) {
-  const missing = "SKIPPED: the tests of PostgreSQL, for want of postgres and initdb. " +
-    "Install them (apt install postgresql, or .ci/install), or name a server in REPRISE_TEST_PG_URL."
-  if (process.env["CI"] === "true") throw new Error(missing)
-  process.stderr.write(`\n${missing}\n\n`)
-}
+/** Whether there is a PostgreSQL: `describe.skipIf(!hasPostgres)`. */
+export const hasPostgres: boolean = given !== undefined || isInstalled
+/** Whether there is one that may be stopped and restarted, {@link startOwnPostgres}. */
+export const hasOwnPostgres: boolean = isInstalled
 
 export interface PostgresServer {
   /** Of the database `postgres`, for a superuser where the server is the tests' own. */
@@ -103,19 +97,23 @@ const guard = (server: ChildProcess, folder: string): void => {
 const defaults = { fsync: "off", full_page_writes: "off", deadlock_timeout: "20ms", unix_socket_directories: "" }
 
 /**
- * Starts a server on a free port of the loopback. Whoever starts one stops it.
+ * The PostgreSQL that is given, and where there is none, one that is started. Whoever asks for one stops it.
  *
- * - `settings`: of `postgresql.conf`. An external server has its own
+ * - `settings`: of `postgresql.conf`. One that is given has its own
  */
 export const startPostgres = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
-  if (external !== undefined) {
-    const not = () => {
-      throw new Error("This PostgreSQL is not the tests' own")
-    }
-    const idle = () => Promise.resolve()
-    return { url: external, start: idle, stop: idle, kill: not, shutDown: not, restart: not }
+  if (given === undefined) return startOwnPostgres(settings)
+  const not = () => {
+    throw new Error("This PostgreSQL is not the tests' own")
   }
-  if (programs === undefined) throw new Error("There is no PostgreSQL")
+  const idle = () => Promise.resolve()
+  return { url: given, start: idle, stop: idle, kill: not, shutDown: not, restart: not }
+}
+
+/** Starts a server on a free port of the loopback, for tests that stop and restart it. Whoever starts one stops it. */
+export const startOwnPostgres = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
+  const programs = findPrograms()
+  if (programs === undefined) throw new Error(`There is no folder that has ${names.join(" and ")}`)
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), "reprise-postgres-"))
   if (user !== undefined) chownSync(folder, user.uid, user.gid)

@@ -28,7 +28,20 @@ const defects = (exit: Exit.Exit<unknown, unknown>): ReadonlyArray<unknown> =>
   Exit.isFailure(exit) ? exit.cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect) : []
 
 describe("a statement that fails", () => {
-  it.effect.each(["40P01", "40001", "55P03", "57014", "57P01", "57P02", "57P03", "53300", "08006", "25P03"])(
+  it.effect.each([
+    "40P01",
+    "40001",
+    "55P03",
+    "57014",
+    "57P01",
+    "57P02",
+    "57P03",
+    "57P05",
+    "53300",
+    "08006",
+    "25P03",
+    "25P04"
+  ])(
     "with %s: the whole transaction runs again",
     (code) =>
       Effect.gen(function* () {
@@ -185,14 +198,18 @@ describe("a connection that dies inside", () => {
       })
   )
 
-  it.effect("in the rollback of a failure of one's own: that failure leaves as it is", () =>
-    Effect.gen(function* () {
-      const client = yield* scripted({ answer: dying((statement) => statement === "ROLLBACK") })
-      const declined = new Declined()
-      expect(failure(yield* runOn(client, Effect.andThen(update, declined).pipe(SqlRetry.transaction(policy)))))
-        .toBe(declined)
-      expect(client.log).toEqual(["BEGIN", "UPDATE t", "ROLLBACK"])
-    }))
+  it.effect.each(["closed", "08006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04"])(
+    "in the rollback of a failure of one's own (%s): that failure leaves as it is",
+    (code) =>
+      Effect.gen(function* () {
+        const death = () => code === "closed" ? closed() : sqlState(code)
+        const client = yield* scripted({ answer: dying((statement) => statement === "ROLLBACK", death) })
+        const declined = new Declined()
+        expect(failure(yield* runOn(client, Effect.andThen(update, declined).pipe(SqlRetry.transaction(policy)))))
+          .toBe(declined)
+        expect(client.log).toEqual(["BEGIN", "UPDATE t", "ROLLBACK"])
+      })
+  )
 
   it.effect("in the rollback, by a fault of TLS: the failure of one's own leaves as it is", () =>
     Effect.gen(function* () {
@@ -277,7 +294,7 @@ describe("COMMIT", () => {
       expect(client.log).toEqual(["BEGIN", "UPDATE t", "COMMIT", "BEGIN", "UPDATE t", "COMMIT"])
     }))
 
-  it.effect.each(["40001", "40P01", "25P03"])(
+  it.effect.each(["40001", "40P01", "25P03", "25P04"])(
     "that the server refused with %s is repeated: nothing applied",
     (code) =>
       Effect.gen(function* () {

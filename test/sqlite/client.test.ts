@@ -197,6 +197,19 @@ describe("a backup", () => {
       expect(yield* copy`SELECT * FROM t`).toEqual([{ id: 1 }])
     }))
 
+  it.effect("is complete before an interruption ends it", () =>
+    Effect.gen(function* () {
+      const filename = yield* file
+      const sql = yield* connect(filename)
+      yield* sql`CREATE TABLE t AS
+        WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2000)
+        SELECT id, zeroblob(4000) AS page FROM n`
+      const fiber = yield* Effect.forkChild(sql.backup(`${filename}.copy`), { startImmediately: true })
+      yield* Fiber.interrupt(fiber)
+      const copy = yield* connect(`${filename}.copy`)
+      expect(yield* copy`SELECT count(*) AS rows FROM t`).toEqual([{ rows: 2000 }])
+    }))
+
   it.effect("into a directory that does not exist is a typed error", () =>
     Effect.gen(function* () {
       const filename = yield* file

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
+import type { SqliteClient } from "@reprise/sqlite"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { TestClock } from "effect/testing"
@@ -72,23 +73,41 @@ describe("a statement", () => {
       expect(yield* run("1")).toEqual(["1"])
     }))
 
-  it.effect("that is evicted is finalised", () =>
+  /** Runs a hundred statements, and gives a count of those that are still there. */
+  const hundred = (sql: SqliteClient.SqliteClient) =>
     Effect.gen(function* () {
       setFlagsFromString("--expose-gc")
       const collect: () => void = runInNewContext("gc")
-      const sql = yield* inMemory({ prepareCacheSize: 10 })
       const statements: Array<WeakRef<StatementSync>> = []
       yield* watching(
         (_, statement) => statements.push(new WeakRef(statement)),
         Effect.forEach(Array.from({ length: 100 }), (_, index) => sql.unsafe(`SELECT ${index}`))
       )
-      // What a WeakRef has shown stays until the end of the turn.
-      yield* Effect.promise(() => setImmediate())
-      collect()
-      const alive = statements.filter((statement) => statement.deref() !== undefined).length
       expect(statements).toHaveLength(100)
+      // What a WeakRef has shown stays until the end of the turn.
+      return Effect.map(Effect.promise(() => setImmediate()), () => {
+        collect()
+        return statements.filter((statement) => statement.deref() !== undefined).length
+      })
+    })
+
+  it.effect("that is evicted is finalised", () =>
+    Effect.gen(function* () {
+      const alive = yield* yield* hundred(yield* inMemory({ prepareCacheSize: 10 }))
       expect(alive).toBeGreaterThanOrEqual(10)
       expect(alive).toBeLessThan(20)
+    }))
+
+  it.effect("that nobody has used for too long is finalised with the next that is prepared", () =>
+    Effect.gen(function* () {
+      const sql = yield* inMemory({ prepareCacheTTL: "1 minute" })
+      const alive = yield* hundred(sql)
+      yield* TestClock.adjust("59 seconds")
+      yield* sql.unsafe("SELECT 'early'")
+      expect(yield* alive).toBe(100)
+      yield* TestClock.adjust("1 second")
+      yield* sql.unsafe("SELECT 'late'")
+      expect(yield* alive).toBeLessThan(10)
     }))
 
   it.effect("has the columns of the day, whoever changed them", () =>

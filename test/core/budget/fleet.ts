@@ -61,6 +61,8 @@ const worstSecond = (starts: ReadonlyArray<number>, from: number): number => {
 }
 
 export interface Fleet {
+  /** When the retries of each process started. */
+  readonly each: ReadonlyArray<ReadonlyArray<number>>
   /** When retries started, in no order. */
   readonly starts: ReadonlyArray<number>
   /** How many of them in each whole second. */
@@ -77,11 +79,12 @@ export const fleet = (
   seconds: number
 ): Fleet => {
   const draw = seeded(seed)
-  const starts = Array.from(
+  const each = Array.from(
     { length: count },
     (_, process) => retriesOf(meterOf(budget(), draw.nextDoubleUnsafe()), first(process, draw), seconds, draw)
-  ).flat()
+  )
+  const starts = each.flat()
   const perSecond = Array.from({ length: seconds + 2 }, () => 0)
   for (const at of starts) perSecond[Math.floor(at / 1000)]!++
-  return { starts, perSecond, worst: worstSecond(starts, 1000) }
+  return { each, starts, perSecond, worst: worstSecond(starts, 1000) }
 }

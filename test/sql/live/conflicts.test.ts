@@ -82,7 +82,8 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
   })
 
   it("a lock that is not to be had in time (55P03) is asked for again", async () => {
-    const attempts = await database.run(Effect.gen(function* () {
+    const codes: Array<string | undefined> = []
+    const { attempts, rows } = await database.run(Effect.gen(function* () {
       const sql = yield* SqlClient
       const held = yield* Deferred.make<void>()
       const enough = yield* Deferred.make<void>()
@@ -97,11 +98,16 @@ describe.skipIf(!hasPostgres)("PostgreSQL", () => {
         yield* sql`SET LOCAL lock_timeout = '50ms'`
         yield* sql`UPDATE accounts SET balance = 0 WHERE id = 4`
         return number
-      }).pipe(SqlRetry.transaction(policy))
+      }).pipe(SqlRetry.transaction(policy, {
+        onRetry: ({ error }) => Effect.sync(() => void codes.push(SqlRetry.classify(error).code))
+      }))
       const both = [holder, Effect.andThen(Deferred.await(held), asking)] as const
-      return (yield* Effect.all(both, { concurrency: 2 }))[1]
+      const [, attempts] = yield* Effect.all(both, { concurrency: 2 })
+      return { attempts, rows: yield* sql`SELECT balance FROM accounts WHERE id = 4` }
     }))
     expect(attempts).toBeGreaterThanOrEqual(3)
+    expect(codes).toEqual(Array(attempts - 1).fill("55P03"))
+    expect(rows).toEqual([{ balance: 0 }])
   })
 
   it.each([

@@ -27,9 +27,9 @@ const statementTimeout = /^(?:57014|StatementTimeoutError)$/
 
 /** Whether the database is out of reach or out of resources, and not only in the way of another transaction. */
 export const isOutage = (error: unknown): boolean => {
-  const { code, reader, transience } = classifier.classify(error)
-  return transience === "transient" && reader !== "self" && code !== undefined && !conflict.test(code) &&
-    !statementTimeout.test(code)
+  // What an error says of itself comes without a code.
+  const { code, transience } = classifier.classify(error)
+  return transience === "transient" && code !== undefined && !conflict.test(code) && !statementTimeout.test(code)
 }
 
 // Class 08, the server's shutdowns, and the limits by which it ends a session.

@@ -3,6 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import { beforeDeadline } from "./time.ts"
 
 // Reading so much, so long, is cheaper than another connection; past it the connection is closed.
 const mostBytes = 65_536
@@ -44,9 +45,11 @@ export const taking = (
 // A body that is there already is read in no time, and for another nobody waits, neither a retry nor the caller.
 const patience = 50
 
-/** Goes on when the draining is over, or has begun. */
+/** Goes on when the draining is over, or has begun, and at the caller's deadline. */
 export const putAway = (draining: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(
     Effect.forkDetach(draining, { startImmediately: true }),
-    (fiber) => Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), patience))
+    (fiber) =>
+      Effect.flatMap(beforeDeadline(patience), (millis) =>
+        Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), millis)))
   )
