@@ -85,10 +85,11 @@ describe("a record in doubt", () => {
       expect(yield* once(order, Effect.succeed("third"))).toBe("third")
     }).pipe(Effect.provide(layer())))
 
-  type Answer = Effect.Effect<Idempotency.Reconciled<string, Declined>, { readonly _tag: "Unreachable" }>
+  type Answer = Effect.Effect<Idempotency.Reconciled<string, Declined>, { readonly _tag: "Unreachable" } | Declined>
   const useless: ReadonlyArray<readonly [name: string, reconcile: Answer, tag: string]> = [
     ["cannot tell", Effect.succeed(unknown), "InDoubt"],
-    ["fails", Effect.fail({ _tag: "Unreachable" }), "Unreachable"]
+    ["fails", Effect.fail({ _tag: "Unreachable" }), "Unreachable"],
+    ["fails as the operation might have", new Declined({ code: 5 }), "Declined"]
   ]
   const ends: ReadonlyArray<readonly [name: string, reconcile: Effect.Effect<never>]> = [
     ["dies", Effect.die("broken")],

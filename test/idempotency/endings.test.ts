@@ -1,6 +1,6 @@
 // What becomes of a record when its operation has ended, one way or another.
 import { describe, expect, it } from "@effect/vitest"
-import { Policy, Retry, Transience } from "@reprise/core"
+import { Policy, Retry, RetryExhausted, Transience } from "@reprise/core"
 import { Idempotency, type IdempotencyStore } from "@reprise/idempotency"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -61,6 +61,40 @@ describe("how an operation ends", () => {
       const again = yield* Effect.exit(once(order, Effect.succeed("again")))
       const error = Option.getOrUndefined(Exit.findErrorOption(again)) as { readonly _tag: string } | undefined
       expect(Exit.isSuccess(again) ? again.value : error?._tag).toBe(after)
+    }).pipe(Effect.provide(layer())))
+
+  /** Retries that meet these failures, one after the other, and give up. */
+  const retried = (...failures: ReadonlyArray<unknown>) => {
+    const { operation } = counted((attempt) => Effect.fail(failures[attempt - 1]))
+    return Retry.run(operation, Policy.immediate(failures.length - 1))
+  }
+  const kept = RetryExhausted.mostHistory
+  const histories: ReadonlyArray<readonly [name: string, failures: ReadonlyArray<unknown>, after: string]> = [
+    ["of which the first may have applied are in doubt", [timedOut, busy], "InDoubt"],
+    ["of which the last may have applied are in doubt", [busy, timedOut], "InDoubt"],
+    ["none of which applied anything free the key, as many as are remembered", Array(kept).fill(busy), "again"],
+    ["of which the first is not remembered any more are in doubt", [timedOut, ...Array(kept).fill(busy)], "InDoubt"],
+    ["of which one that did nothing is not remembered any more are in doubt", Array(kept + 1).fill(busy), "InDoubt"]
+  ]
+  it.effect.each(histories)("attempts inside, %s", ([, failures, after]) =>
+    Effect.gen(function* () {
+      const first = yield* Effect.flip(once(order, retried(...failures)))
+      expect(first).toMatchObject({ _tag: "RetryExhausted", attempts: failures.length })
+      const again = yield* Effect.exit(once(order, Effect.succeed("again")))
+      const error = Option.getOrUndefined(Exit.findErrorOption(again)) as { readonly _tag: string } | undefined
+      expect(Exit.isSuccess(again) ? again.value : error?._tag).toBe(after)
+    }).pipe(Effect.provide(layer())))
+
+  it.effect("retries inside that gave up are no outcome, also where the schema knows such a failure", () =>
+    Effect.gen(function* () {
+      const options = { ...order, failure: RetryExhausted.schema(Declined) }
+      const declined = new Declined({ code: 1 })
+      const failing: Effect.Effect<string, RetryExhausted.RetryExhausted<Declined>> = Retry.run(
+        Effect.fail(declined),
+        Policy.immediate(1)
+      )
+      expect(yield* Effect.flip(once(options, failing))).toMatchObject({ _tag: "RetryExhausted" })
+      expect(yield* Effect.flip(once(options, Effect.succeed("again")))).toMatchObject({ _tag: "InDoubt" })
     }).pipe(Effect.provide(layer())))
 
   const several: ReadonlyArray<readonly [string, Cause.Cause<unknown>, string]> = [

@@ -36,16 +36,15 @@ interface Run {
 
 // Short of the lease, about as long, and longer.
 const millis = fc.constantFrom(0, 0, 0, 1, 100, 2_900, 3_100, 8_000, 8_200, 9_100, 20_000)
+const fault: fc.Arbitrary<Run["faults"][number]> = fc.record({
+  before: millis,
+  after: millis,
+  does: fc.constantFrom("answers", "answers", "refuses", "loses", "repeats")
+})
 const runs = samples(
   fc.record<Run>({
-    faults: fc.array(
-      fc.record({
-        before: millis,
-        after: millis,
-        does: fc.constantFrom("answers", "answers", "refuses", "loses", "repeats")
-      }),
-      { maxLength: 24 }
-    ),
+    // Few, so that somebody gets an answer; and many, so that each step meets one.
+    faults: fc.oneof(fc.array(fault, { maxLength: 4 }), fc.array(fault, { maxLength: 24 })),
     callers: fc.array(
       fc.record({
         at: fc.constantFrom(0, 0, 1, 3_000, 9_000, 10_000, 15_000),
@@ -130,9 +129,10 @@ const play = (run: Run) =>
     return { applied, answers }
   }).pipe(Effect.provide(Layer.provideMerge(storeOf(run), TestClock.layer())))
 
-describe("whatever callers and the store do", () => {
-  it.effect("the effect is there once at most, and all who get an answer get the same", () =>
-    Effect.forEach(runs, (run) =>
+/** Plays all, and counts those that came to something: what is shown of few is shown of little. */
+const played = (each: ReadonlyArray<Run>) =>
+  Effect.map(
+    Effect.forEach(each, (run) =>
       Effect.map(play(run), ({ answers, applied }) => {
         const isAtMostOnce = applied.length <= 1
         const isOneAnswer = new Set(answers).size <= 1
@@ -141,5 +141,44 @@ describe("whatever callers and the store do", () => {
         // With the run, so that a failure shows it.
         expect({ run, isAtMostOnce, isOneAnswer, isTrue })
           .toEqual({ run, isAtMostOnce: true, isOneAnswer: true, isTrue: true })
-      }), { discard: true }))
+        return { answers: answers.length, applied: applied.length }
+      })),
+    (all) => ({
+      answered: all.filter(({ answers }) => answers > 0).length,
+      shared: all.filter(({ answers }) => answers > 1).length,
+      applied: all.filter(({ applied }) => applied > 0).length
+    })
+  )
+
+describe("whatever callers and the store do", () => {
+  it.effect("the effect is there once at most, and all who get an answer get the same", () =>
+    Effect.map(played(runs), (counts) => {
+      expect(counts.answered).toBeGreaterThan(60)
+      expect(counts.shared).toBeGreaterThan(25)
+      expect(counts.applied).toBeGreaterThan(80)
+    }))
+
+  it.effect("the same where the store is well, and then they get on", () =>
+    Effect.map(played(runs.map(({ callers }) => ({ callers, faults: [] }))), (counts) => {
+      expect(counts.answered).toBeGreaterThan(110)
+      expect(counts.shared).toBeGreaterThan(70)
+      expect(counts.applied).toBeGreaterThan(150)
+    }))
+
+  it.effect("where the store is well, nobody leaves and nothing may be lost, all get their answer", () =>
+    Effect.forEach(runs.slice(0, 150), ({ callers }) => {
+      const patient = callers.map((caller) => ({
+        ...caller,
+        leaves: undefined,
+        wait: 600_000,
+        ends: caller.ends === "success" ? caller.ends : "busy"
+      } as const))
+      const successes = patient.filter(({ ends }) => ends === "success").length
+      const run = { callers: patient, faults: [] }
+      return Effect.map(play(run), ({ answers, applied }) => {
+        const isAnswered = answers.length >= successes
+        expect({ run, applied: applied.length, isAnswered, others: answers.filter((answer) => answer !== applied[0]) })
+          .toEqual({ run, applied: Math.min(1, successes), isAnswered: true, others: [] })
+      })
+    }, { discard: true }))
 })

@@ -1,6 +1,6 @@
 import { HttpIdempotency } from "@reprise/idempotency"
-import { Effect, Layer } from "effect"
-import { Headers, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ByteSize, Effect, Layer } from "effect"
+import { Headers, HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { describe, expect, it } from "vitest"
 import { start } from "./httpServer.ts"
 import * as memory from "./memory.ts"
@@ -247,6 +247,30 @@ describe("requests that differ", () => {
   )
 })
 
+describe("without limits of one's own", () => {
+  const mebibyte = 1_048_576
+
+  it("a body of a request is at most 1,048,576 bytes long", async () => {
+    await using server = start(numbered)
+    expect((await server.ask({ body: "x".repeat(mebibyte + 1) })).status).toBe(413)
+    expect((await server.ask({ body: "x".repeat(mebibyte) })).status).toBe(201)
+  })
+
+  it.each([[mebibyte, 200], [mebibyte + 1, 500]])("of a body of %i bytes the replay is %i", async (size, replay) => {
+    await using server = start(Effect.succeed(HttpServerResponse.uint8Array(new Uint8Array(size))))
+    expect((await server.ask()).status).toBe(200)
+    expect((await server.ask()).status).toBe(replay)
+  })
+
+  it("a body is no longer than the program allows anyway", async () => {
+    const allowed = Layer.succeed(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(5))
+    await using server = start(numbered, { maxBodyBytes: 10 }, Layer.merge(memory.layer(), allowed))
+    const { code, status } = await server.ask({ body: "123456" })
+    expect([status, code, server.runs()]).toEqual([413, "idempotency_payload_too_large", 0])
+    expect((await server.ask({ body: "12345" })).status).toBe(201)
+  })
+})
+
 describe("responses that are recorded", () => {
   it("never have the cookies of the first caller", async () => {
     await using server = start((run) =>
@@ -320,7 +344,20 @@ describe("HttpIdempotency.Options", () => {
     expect(make).toThrow(expect.objectContaining({ _tag: "InvalidPolicy", argument }))
   })
 
-  it.each(["Set-Cookie", "set-cookie2", "connection", "Content-Length", "transfer-encoding", "proxy-authenticate"])(
+  const never = [
+    "Set-Cookie",
+    "set-cookie2",
+    "connection",
+    "Content-Length",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-connection",
+    "TE",
+    "trailer",
+    "transfer-encoding",
+    "upgrade"
+  ]
+  it.each(never)(
     "a header that is never recorded cannot be asked for: %s",
     (name) => {
       expect(() => HttpIdempotency.middleware({ scope: Effect.succeed("a"), headers: ["x-ok", name] }))

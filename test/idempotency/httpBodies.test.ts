@@ -111,12 +111,21 @@ describe("a body of a response", () => {
 })
 
 describe("headers of a response", () => {
-  it("that say how it may be cached, and those that its status calls for, are recorded", async () => {
+  it("that describe its body, say how it may be cached, or that its status calls for, are recorded", async () => {
     const headers = {
       "allow": "GET",
       "cache-control": "no-store",
+      "content-disposition": "attachment",
+      "content-encoding": "identity",
+      "content-language": "en",
+      "content-location": "/1",
       "content-range": "bytes 0-1/2",
+      "etag": "\"1\"",
       "expires": "0",
+      "last-modified": "Thu, 01 Jan 1970 00:00:00 GMT",
+      "link": "</2>; rel=next",
+      "location": "/1",
+      "vary": "accept-language",
       "www-authenticate": "Bearer"
     }
     await using server = start(Effect.succeed(HttpServerResponse.text("ab", { headers })))

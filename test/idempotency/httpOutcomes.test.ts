@@ -331,7 +331,15 @@ describe("a holder that comes too late", () => {
 
   it("answers that it is not known, where nothing is recorded yet", async () => {
     await using server = start(Effect.succeed(HttpServerResponse.text("mine")), {}, late("running"))
-    expect((await server.ask()).code).toBe("idempotency_in_doubt")
+    const { code, headers } = await server.ask()
+    expect([code, headers.get("x-should-retry")]).toEqual(["idempotency_in_doubt", "false"])
+  })
+
+  it("and may come back, where what is in doubt may be run again", async () => {
+    const handler = Effect.succeed(HttpServerResponse.text("mine"))
+    await using server = start(handler, { onAbandoned: "rerun" }, late("running"))
+    const { code, headers } = await server.ask()
+    expect([code, headers.get("x-should-retry")]).toEqual(["idempotency_in_doubt", null])
   })
 })
 

@@ -1,5 +1,5 @@
 import { HttpIdempotency } from "@reprise/idempotency"
-import { Effect } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { describe, expect, it } from "vitest"
 import { scope, start } from "./httpServer.ts"
@@ -10,29 +10,48 @@ const gate = () => {
   return { closed: Effect.promise(() => promise), open: resolve }
 }
 
-const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
+/** A clock on which nobody's sleep ends, and who sleeps on it. */
+const sleepless = () => {
+  let count = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const clock = Layer.effect(
+    Clock.Clock,
+    Effect.map(Clock.Clock, (clock): Clock.Clock => ({
+      currentTimeMillis: clock.currentTimeMillis,
+      currentTimeNanos: clock.currentTimeNanos,
+      monotonicTimeNanos: clock.monotonicTimeNanos,
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+      sleep: () =>
+        Effect.suspend(() => {
+          count++
+          // The holder before its renewal, and who waits: before the next look, and before the end of its time.
+          if (count === 3) resolve()
+          return Effect.onInterrupt(Effect.never, () => Effect.sync(() => void count--))
+        })
+    }))
+  )
+  return { clock, count: () => count, waits: promise }
+}
 
 describe("a client that goes away while it waits for the outcome of another", () => {
   it.each(["finish", "interrupt"] as const)("leaves at once, with onDisconnect %s", async (onDisconnect) => {
-    let looks = 0
-    const store = memory.faulty(({ read }) => ({
-      read: (id) => Effect.suspend(() => (looks++, read(id)))
-    }))
+    const { clock, count, waits } = sleepless()
     const { closed, open } = gate()
     await using server = start(
       Effect.as(closed, HttpServerResponse.text("done")),
       { wait: "1 minute", onDisconnect },
-      store
+      Layer.merge(memory.layer(), clock)
     )
     const first = server.ask()
     const client = new AbortController()
     const waiting = server.ask({ signal: client.signal })
-    while (looks < 2) await pause(1)
+    await waits
     client.abort()
     expect((await waiting).status).toBe(499)
-    const before = looks
-    await pause(100)
-    expect(looks).toBe(before)
+    // Of the holder alone.
+    expect(count()).toBe(1)
     open()
     expect((await first).text).toBe("done")
     expect(server.runs()).toBe(1)
@@ -42,13 +61,18 @@ describe("a client that goes away while it waits for the outcome of another", ()
 describe("a client that has gone before its turn", () => {
   it("leaves the key as new", async () => {
     const { closed, open } = gate()
+    const asked = Promise.withResolvers<void>()
     const client = new AbortController()
     const store = memory.faulty(({ claim }) => ({
-      claim: (request) => Effect.tap(claim(request), () => client.signal.aborted ? Effect.void : closed)
+      claim: (request) =>
+        Effect.tap(claim(request), () => {
+          asked.resolve()
+          return client.signal.aborted ? Effect.void : closed
+        })
     }))
     await using server = start(Effect.succeed(HttpServerResponse.text("done")), {}, store)
     const first = server.ask({ signal: client.signal })
-    await pause(10)
+    await asked.promise
     client.abort()
     open()
     expect((await first).status).toBe(499)

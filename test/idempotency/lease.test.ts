@@ -1,12 +1,12 @@
 // The lease, in virtual time.
 import { describe, expect, it } from "@effect/vitest"
 import { Transience } from "@reprise/core"
-import { Idempotency, IdempotencyError } from "@reprise/idempotency"
+import { Idempotency, IdempotencyError, IdempotencyStore } from "@reprise/idempotency"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { TestClock } from "effect/testing"
-import { counted, faulty, layer, order, peek } from "./memory.ts"
+import { counted, faulty, layer, order, peek, type Store } from "./memory.ts"
 
 const { once } = Idempotency
 const { StoreFailed } = IdempotencyError
@@ -90,6 +90,24 @@ describe("a lease", () => {
     }).pipe(Effect.provide(faulty((store) => ({
       renew: (held, terms) => Effect.uninterruptible(Effect.delay(store.renew(held, terms), 3_000))
     })))))
+
+  it.effect("counts from when its renewal was asked for, also where the answer comes late", () => {
+    let asked = 0
+    const store = faulty((store) => ({
+      renew: (held, terms) =>
+        asked++ === 0
+          ? Effect.uninterruptible(Effect.tap(store.renew(held, terms), Effect.sleep(3_000)))
+          : Effect.fail(new StoreFailed({ operation: "renew", cause: "gone" }))
+    }))
+    return Effect.gen(function* () {
+      const { interrupted, operation } = lasting(60_000)
+      const first = yield* Effect.forkChild(Effect.flip(once(lease, operation)), { startImmediately: true })
+      yield* TestClock.adjust("1 minute")
+      // Asked at 3 s, and answered at 6 s: it ends at 12 s, for all that the store knows.
+      expect(interrupted).toEqual([11_100])
+      expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "LeaseLost" })
+    }).pipe(Effect.provide(store))
+  })
 
   it.effect("holds for as long as the operation takes, also where outcomes are kept for less", () =>
     Effect.gen(function* () {
@@ -237,6 +255,58 @@ describe("a claim that takes long", () => {
       expect(Transience.classify(error)).toMatchObject({ transience: "transient", applied: "no" })
       expect(count()).toBe(0)
     }).pipe(Effect.provide(slow(8_100))))
+
+  it.effect("runs nothing either where it takes a doubt over, which stays", () =>
+    Effect.gen(function* () {
+      yield* Effect.exit(once(order, Effect.die("broken")))
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      const options = { ...lease, onAbandoned: "rerun" } as const
+      const second = yield* Effect.forkChild(Effect.flip(once(options, operation)), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(second)).toMatchObject({ _tag: "StoreFailed", operation: "claim" })
+      expect(count()).toBe(0)
+      expect(yield* Effect.flip(peek())).toMatchObject({ _tag: "InDoubt", reason: "Abandoned" })
+    }).pipe(Effect.provide(faulty((store) => ({
+      retake: (request, fence) => Effect.uninterruptible(Effect.tap(store.retake(request, fence), Effect.sleep(8_100)))
+    })))))
+
+  const inside = Effect.succeed(true)
+
+  it.effect("in a transaction, as it waits for another, runs all the same: no lease is needed there", () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.forkChild(once(lease, Effect.succeed("ran")), { startImmediately: true })
+      yield* TestClock.adjust("10 seconds")
+      expect(yield* Fiber.join(first)).toBe("ran")
+    }).pipe(Effect.provide(faulty((store) => ({
+      inTransaction: inside,
+      claim: (request) => Effect.tap(store.claim(request), Effect.sleep(10_000))
+    })))))
+
+  it.effect.each<readonly [string, Parameters<typeof faulty>[0]]>([
+    ["claimed", () => ({ inTransaction: inside, claim: () => Effect.never })],
+    ["taken over", () => ({ inTransaction: inside, retake: () => Effect.never })]
+  ])("in a transaction, as it waits for another, can be left: %s", ([, waits]) =>
+    Effect.gen(function* () {
+      const { count, operation } = counted(() => Effect.succeed("ran"))
+      const found = { state: "doubt", fence: 1, holder: "another", left: 0, outcome: undefined } as const
+      const store = yield* IdempotencyStore.IdempotencyStore
+      const there: Store = {
+        ...store,
+        claim: ({ fingerprint }) => Effect.succeed({ ...found, fingerprint }),
+        ...waits(store)
+      }
+      const first = yield* once({ ...order, onAbandoned: "rerun" }, operation).pipe(
+        Effect.provideService(IdempotencyStore.IdempotencyStore, there),
+        // Of nobody that would wait for its end.
+        Effect.forkDetach({ startImmediately: true })
+      )
+      yield* TestClock.adjust(1)
+      expect(first.pollUnsafe()).toBeUndefined()
+      first.interruptUnsafe()
+      yield* TestClock.adjust(1)
+      expect(Exit.hasInterrupts(first.pollUnsafe() ?? Exit.succeed("waits on"))).toBe(true)
+      expect(count()).toBe(0)
+    }).pipe(Effect.provide(layer())))
 
   it.effect("counts from before it was asked, also where only its repetition was answered", () => {
     let asked = 0

@@ -220,6 +220,11 @@ describe("a payload that is too large is refused", () => {
     expect(error(isLarger, options)).toMatchObject({ _tag: "PayloadRefused", reason: "TooLarge" })
   })
 
+  it("1,048,576 are not, where nothing else is said, and one more is", () => {
+    expect(Effect.runSync(Effect.provide(send("x".repeat(1_048_576)), layer()))).toBe("ran")
+    expect(error("x".repeat(1_048_577))).toMatchObject({ _tag: "PayloadRefused", reason: "TooLarge" })
+  })
+
   it.each<readonly [string, () => unknown]>([
     ["text", () => "x".repeat(100_000_000)],
     ["bytes", () => ({ body: new Uint8Array(100_000_000) })],

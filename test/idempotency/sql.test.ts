@@ -1,22 +1,28 @@
 // Inside the store's own transaction, and next to it, on SQLite in memory.
+import * as NodeCrypto from "@effect/platform-node/NodeCrypto"
 import { describe, expect, it } from "@effect/vitest"
 import { Transience } from "@reprise/core"
 import { Idempotency, IdempotencyError, IdempotencyStore } from "@reprise/idempotency"
 import { SqliteClient } from "@reprise/sqlite"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { TestClock } from "effect/testing"
 import * as Tracer from "effect/Tracer"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { inspect } from "node:util"
 import { Declined, order } from "./memory.ts"
 
 const { once } = Idempotency
 
 const database = SqliteClient.layer({ filename: ":memory:" })
-const store = Layer.provideMerge(IdempotencyStore.layerSql(), database)
+const store = Layer.provideMerge(IdempotencyStore.layerSql(), database).pipe(Layer.provide(NodeCrypto.layerDigest))
 
 const setUp = Effect.gen(function* () {
   const sql = yield* SqlClient
@@ -24,8 +30,15 @@ const setUp = Effect.gen(function* () {
   const charge = sql`INSERT INTO charges VALUES (20)`
   const charges = Effect.map(sql<{ n: number }>`SELECT COUNT(*) AS n FROM charges`, ([row]) => row!.n)
   const records = Effect.map(sql<{ n: number }>`SELECT COUNT(*) AS n FROM reprise_idempotency`, ([row]) => row!.n)
-  return { sql, charge, charges, records }
+  /** All that is kept was written so much earlier: the database's clock is its own. */
+  const passes = (millis: number) =>
+    sql`UPDATE reprise_idempotency SET lease_until = lease_until - ${millis}, expires_at = expires_at - ${millis},
+      sweep_at = sweep_at - ${millis}`
+  return { sql, charge, charges, records, passes }
 })
+
+/** Until a call has its claim, and its operation runs: hashes are there at once. */
+const claimed = TestClock.adjust(0)
 
 describe("in a transaction of the store", () => {
   it.effect("record and writes are committed together", () =>
@@ -142,14 +155,14 @@ describe("in a transaction of the store", () => {
       expect(yield* charges).toBe(0)
     }).pipe(Effect.provide(store)))
 
-  it.live("a caller that leaves undoes both", () =>
+  it.effect("a caller that leaves undoes both", () =>
     Effect.gen(function* () {
       const { charge, charges, records, sql } = yield* setUp
       const first = yield* Effect.forkChild(
         sql.withTransaction(once(order, Effect.andThen(charge, Effect.never))),
         { startImmediately: true }
       )
-      yield* Effect.sleep(20)
+      yield* claimed
       yield* Fiber.interrupt(first)
       expect([yield* charges, yield* records]).toEqual([0, 0])
     }).pipe(Effect.provide(store)))
@@ -242,48 +255,97 @@ describe("the tables", () => {
   })
 })
 
-it.live("a record in doubt that has passed its retention is not taken over, but claimed anew", () =>
+it.effect("a record in doubt that has passed its retention is not taken over, but claimed anew", () =>
   Effect.gen(function* () {
+    const { passes } = yield* setUp
     const { claim, finish, holder, retake } = yield* IdempotencyStore.IdempotencyStore
     const request = { id: "id", holder: holder(), fingerprint: "f", lease: 10_000, retention: 10_000 }
     expect(yield* claim(request)).toBe(1)
-    yield* finish({ ...request, fence: 1 }, { state: "doubt", retention: 1 })
-    yield* Effect.sleep(5)
+    yield* finish({ ...request, fence: 1 }, { state: "doubt", retention: 60_000 })
+    yield* passes(60_000)
     expect(yield* retake(request, 1)).toBeUndefined()
     expect(yield* claim(request)).toBe(2)
   }).pipe(Effect.provide(store)))
 
-it.live("a holder whose lease ended early, as the database's clock was set forward, stops at its next renewal", () =>
+it.effect("a holder whose lease ended early, as the database's clock was set forward, stops at its next renewal", () =>
   Effect.gen(function* () {
     const { sql } = yield* setUp
-    const options = { ...order, lease: "300 millis" } as const
-    const first = yield* Effect.forkChild(Effect.flip(once(options, Effect.never)), { startImmediately: true })
-    yield* Effect.sleep(20)
+    const first = yield* Effect.forkChild(Effect.flip(once(order, Effect.never)), { startImmediately: true })
+    yield* claimed
     yield* sql`UPDATE reprise_idempotency SET lease_until = lease_until - 3600000`
-    expect(yield* once({ ...options, onAbandoned: "rerun" }, Effect.succeed("second"))).toBe("second")
+    expect(yield* once({ ...order, onAbandoned: "rerun" }, Effect.succeed("second"))).toBe("second")
+    yield* TestClock.adjust("10 seconds")
     expect(yield* Fiber.join(first)).toMatchObject({ _tag: "InDoubt", reason: "Fenced" })
-    expect(yield* once(options, Effect.succeed("third"))).toBe("second")
+    expect(yield* once(order, Effect.succeed("third"))).toBe("second")
   }).pipe(Effect.provide(store)))
 
-it.live("sweep leaves what was claimed longer ago than its retention, and has ended later or not yet", () =>
+it.effect("sweep leaves what was claimed longer ago than its retention, and has ended later or not yet", () =>
   Effect.gen(function* () {
-    const { records } = yield* setUp
-    const options = { ...order, retention: "100 millis" } as const
-    yield* once(options, Effect.delay(Effect.succeed("done"), 120))
-    yield* Effect.forkChild(once({ ...options, key: "held" }, Effect.never), { startImmediately: true })
+    const { passes, records } = yield* setUp
+    const options = { ...order, retention: "1 minute" } as const
+    yield* once(options, Effect.as(passes(70_000), "done"))
+    const held = yield* Effect.forkChild(once({ ...options, key: "held", lease: "1 hour" }, Effect.never), {
+      startImmediately: true
+    })
+    yield* claimed
+    // Of the one that has ended, half of its retention is over.
+    yield* passes(30_000)
     expect(yield* Idempotency.sweep()).toBe(0)
     expect(yield* once(options, Effect.succeed("again"))).toBe("done")
-    yield* Effect.sleep(120)
+    yield* passes(30_000)
     expect(yield* Idempotency.sweep()).toBe(1)
     expect(yield* records).toBe(1)
+    yield* Fiber.interrupt(held)
   }).pipe(Effect.provide(store)))
 
-it.live("sweep removes what is past its retention", () =>
+it.effect("sweep removes what is past its retention", () =>
   Effect.gen(function* () {
-    const { records } = yield* setUp
-    for (let i = 0; i < 5; i++) yield* once({ ...order, key: `k-${i}`, retention: 1 }, Effect.succeed("done"))
+    const { passes, records } = yield* setUp
+    for (let i = 0; i < 5; i++) yield* once({ ...order, key: `k-${i}`, retention: "1 minute" }, Effect.succeed("done"))
+    yield* passes(60_000)
     yield* once({ ...order, key: "kept" }, Effect.succeed("done"))
-    yield* Effect.sleep(5)
     expect(yield* Idempotency.sweep({ batch: 2 })).toBe(5)
     expect(yield* records).toBe(1)
   }).pipe(Effect.provide(store)))
+
+describe("a client of the program's own", () => {
+  it.effect("may rename what it reads and writes: the store does not", () => {
+    const named = SqliteClient.layer({
+      filename: ":memory:",
+      transformQueryNames: (name) => `q_${name}`,
+      transformResultNames: (name) => `r_${name}`
+    })
+    const run = Effect.gen(function* () {
+      expect(yield* once(order, Effect.succeed("done"))).toBe("done")
+      expect(yield* once(order, Effect.succeed("again"))).toBe("done")
+      yield* Effect.exit(once({ ...order, key: "doubt" }, Effect.die("broken")))
+      expect(yield* once({ ...order, key: "doubt", onAbandoned: "rerun" }, Effect.succeed("second"))).toBe("second")
+    })
+    return Effect.provide(run, Layer.provide(IdempotencyStore.layerSql(), named))
+  })
+
+  it.effect("may be busy for half a minute when the store opens: other processes may be at it", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "reprise-opening-"))),
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      )
+      const file = () => Layer.fresh(SqliteClient.layer({ filename: join(folder, "db") }))
+      const sql = Context.get(yield* Layer.build(file()), SqlClient)
+      const opens = Layer.build(Layer.provide(Layer.fresh(IdempotencyStore.layerSql()), file()))
+      const holding = yield* Effect.forkScoped(
+        sql.withTransaction(Effect.andThen(sql`CREATE TABLE t (a INTEGER)`, Effect.never)),
+        { startImmediately: true }
+      )
+      const early = yield* Effect.forkScoped(Effect.flip(opens), { startImmediately: true })
+      yield* TestClock.adjust("15 seconds")
+      const later = yield* Effect.forkScoped(opens, { startImmediately: true })
+      yield* TestClock.adjust("14 seconds")
+      expect([early.pollUnsafe(), later.pollUnsafe()]).toEqual([undefined, undefined])
+      yield* TestClock.adjust("1 second")
+      expect(early.pollUnsafe()).toMatchObject({ value: { _tag: "StoreFailed", operation: "open" } })
+      yield* Fiber.interrupt(holding)
+      yield* TestClock.adjust("1 second")
+      expect(String(later.pollUnsafe())).toContain("Success")
+    }).pipe(Effect.scoped))
+})

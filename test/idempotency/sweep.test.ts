@@ -58,6 +58,14 @@ describe("a store in memory", () => {
       expect(yield* keep("c")).toBe("c")
     }).pipe(Effect.provide(layer({ capacity: 2 }))))
 
+  it.effect("has 10,000 records where nothing else is said", () =>
+    Effect.gen(function* () {
+      const { claim } = yield* IdempotencyStore.IdempotencyStore
+      const keep = (n: number) => claim({ id: `${n}`, holder: "h", fingerprint: "f", lease: 1_000, retention: 1_000 })
+      for (let i = 1; i <= 10_000; i++) expect(yield* keep(i)).toBe(1)
+      expect(yield* Effect.flip(keep(10_001))).toMatchObject({ _tag: "StoreFailed", operation: "claim" })
+    }).pipe(Effect.provide(layer())))
+
   it.effect("finds records whose fingerprints were made with an older secret", () =>
     Effect.gen(function* () {
       const backing = Context.get(yield* Layer.build(layer()), IdempotencyStore.IdempotencyStore)

@@ -65,4 +65,50 @@ describe.each(kinds)("%s", (kind, isThere) => {
     const expected = await Effect.runPromise(Effect.provide(all, layer()))
     expect(await inStore(place(kind), all)).toEqual(expected)
   })
+
+  it.skipIf(!isThere)("refuses a holder whose record has gone, also where another's has the same number", async () => {
+    const found = await inStore(
+      place(kind),
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore.IdempotencyStore
+        const claimed = { id: "id", fingerprint: "f" }
+        const [first, other] = [store.holder(), store.holder()]
+        const terms = { lease: 60_000, retention: 60_000 }
+        const before = yield* store.claim({ ...claimed, holder: first, lease: 1, retention: 1 })
+        yield* Effect.sleep(20)
+        // Redis removes it by itself.
+        yield* store.sweep(1)
+        const after = yield* store.claim({ ...claimed, holder: other, ...terms })
+        const held = { id: "id", holder: first, fence: 1 }
+        return {
+          numbers: [before, after],
+          renewed: yield* store.renew(held, terms),
+          finished: [
+            yield* store.finish(held, { state: "done", outcome: "of the first", retention: 60_000 }),
+            yield* store.finish(held, { state: "free", retention: 60_000 })
+          ],
+          there: (yield* store.read("id"))?.holder === other,
+          others: yield* store.finish({ ...held, holder: other }, { state: "doubt", retention: 60_000 })
+        }
+      })
+    )
+    expect(found).toEqual({ numbers: [1, 1], renewed: false, finished: [false, false], there: true, others: true })
+  })
+
+  // Redis has nothing to sweep.
+  if (kind === "redis") return
+  it.skipIf(!isThere)("sweeps no more records at a time than it is told", async () => {
+    const swept = await inStore(
+      place(kind),
+      Effect.gen(function* () {
+        const store = yield* IdempotencyStore.IdempotencyStore
+        for (let i = 0; i < 5; i++) {
+          yield* store.claim({ id: `${i}`, holder: store.holder(), fingerprint: "f", lease: 1, retention: 1 })
+        }
+        yield* Effect.sleep(20)
+        return [yield* store.sweep(2), yield* store.sweep(2), yield* store.sweep(2), yield* store.sweep(2)]
+      })
+    )
+    expect(swept).toEqual([2, 2, 1, 0])
+  })
 })

@@ -11,6 +11,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Layer from "effect/Layer"
 import { appendFileSync } from "node:fs"
 import { createServer } from "node:http"
+import type { Socket } from "node:net"
 
 const [file, log] = process.argv.slice(2) as [string, string]
 
@@ -43,9 +44,20 @@ const memory = HttpRouter.add(
   Effect.sync(() => HttpServerResponse.jsonUnsafe(process.memoryUsage.rss()))
 )
 
+const sockets: Array<Socket> = []
+const server = createServer().on("connection", (socket) => sockets.push(socket))
+
+/** Of all connections, in bytes. */
+const traffic = HttpRouter.add(
+  "GET",
+  "/read",
+  Effect.sync(() => HttpServerResponse.jsonUnsafe(sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0)))
+)
+
 const store = Layer.provide(IdempotencyStore.layerSql(), SqliteClient.layer({ filename: file }))
-const routes = Layer.merge(
+const routes = Layer.mergeAll(
   memory,
+  traffic,
   HttpRouter.add("POST", "/charges", charge).pipe(
     Layer.provide(keyed.combine(losing).layer),
     Layer.provide(store)
@@ -56,7 +68,7 @@ const say = Layer.effectDiscard(HttpServer.addressFormattedWith((address) => Con
 
 HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
   Layer.merge(say),
-  Layer.provide(NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0 })),
+  Layer.provide(NodeHttpServer.layer(() => server, { host: "127.0.0.1", port: 0 })),
   Layer.launch,
   Effect.runFork
 )

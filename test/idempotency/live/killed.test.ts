@@ -11,7 +11,7 @@ import type { Point } from "./worker.ts"
 
 const { log, place } = servers()
 
-const points: ReadonlyArray<Point> = [
+const points = [
   "before claim",
   "claim sent",
   "claimed",
@@ -20,9 +20,12 @@ const points: ReadonlyArray<Point> = [
   "before finish",
   "finish sent",
   "finished"
-]
+] as const satisfies ReadonlyArray<Point>
 /** Those that no transaction has: it needs no lease, and leaves no doubt. */
 const outside: ReadonlyArray<Point> = [...points, "renewal sent", "retake sent", "reconciling"]
+
+/** Those that only a transaction has. */
+const inside = [...points, "commit sent", "committed"] as const satisfies ReadonlyArray<Point>
 
 const leavesDoubt: ReadonlyArray<Point> = [
   "claimed",
@@ -127,9 +130,10 @@ describe.each(kinds)("%s", (kind, isThere) => {
     const at = place(kind)
     await inStore(at, Effect.flatMap(SqlClient.SqlClient, (sql) => sql`CREATE TABLE effects (key TEXT)`))
     // One connection has one transaction: on SQLite, and here on all.
-    for (let i = 0; i < points.length; i += 2) {
+    const pids: Array<number | undefined> = []
+    for (let i = 0; i < inside.length; i += 2) {
       const workers = await Promise.all(
-        points.slice(i, i + 2).map((point, j) =>
+        inside.slice(i, i + 2).map((point, j) =>
           start({
             place: at,
             log: log(),
@@ -141,10 +145,11 @@ describe.each(kinds)("%s", (kind, isThere) => {
       for (const worker of workers) {
         worker.go()
         expect((await worker.ended) as unknown).toEqual([null, "SIGKILL"])
+        pids.push(worker.process.pid)
       }
     }
-    const keys = points.map((_, i) => `t-${i}`)
-    const results = await inStore(
+    const keys = inside.map((_, i) => `t-${i}`)
+    const { answers, replays, rows } = await inStore(
       at,
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -155,11 +160,21 @@ describe.each(kinds)("%s", (kind, isThere) => {
               Effect.as(sql`INSERT INTO effects VALUES (${key})`, `${key} anew`)
             )
           )
-        for (const key of keys) yield* run(key)
-        return yield* sql<{ key: string; n: number | bigint }>`
+        const answers = yield* Effect.forEach(keys, run)
+        const replays = yield* Effect.forEach(keys, run)
+        const rows = yield* sql<{ key: string; n: number | bigint }>`
           SELECT key, COUNT(*) AS n FROM effects GROUP BY key ORDER BY key`
+        return { answers, replays, rows }
       })
     )
-    expect(results.map(({ key, n }) => [key, Number(n)])).toEqual(keys.map((key) => [key, 1]))
+    expect(rows.map(({ key, n }) => [key, Number(n)])).toEqual(keys.map((key) => [key, 1]))
+    // What was committed is replayed, and what was not has left nothing.
+    const wrong = inside.flatMap((point, i) => {
+      const [anew, replayed] = [`t-${i} anew`, `t-${i} by ${pids[i]}`]
+      const right = { "commit sent": [anew, replayed], "committed": [replayed] }[point as string] ?? [anew]
+      return right.includes(answers[i]!) ? [] : [{ point, answer: answers[i] }]
+    })
+    expect(wrong).toEqual([])
+    expect(replays).toEqual(answers)
   })
 })

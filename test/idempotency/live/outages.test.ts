@@ -15,8 +15,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { hasOwnRedis, type RedisServer, startRedis } from "../../redis/server.ts"
-import { hasOwnPostgres, type PostgresServer, startPostgres } from "../../sql/postgres.ts"
+import { hasOwnRedis, type RedisServer, startOwnRedis } from "../../redis/server.ts"
+import { hasOwnPostgres, type PostgresServer, startOwnPostgres } from "../../sql/postgres.ts"
 
 const options = { key: "k", payload: 1, success: Schema.String, lease: 2_000 } as const
 
@@ -62,7 +62,7 @@ const expected = { isInTime: true, first: "InDoubt", other: "StoreFailed", isWor
 describe.skipIf(!hasOwnRedis)("Redis", () => {
   let server: RedisServer
   beforeAll(async () => {
-    server = await startRedis()
+    server = await startOwnRedis()
   })
   afterAll(() => server?.stop())
   const run = <A, E>(program: Effect.Effect<A, E, IdempotencyStore.IdempotencyStore>) =>
@@ -85,7 +85,7 @@ describe.skipIf(!hasOwnRedis)("Redis", () => {
 })
 
 it.skipIf(!hasOwnRedis)("Redis that refuses is asked once, and no more", async () => {
-  const server = await startRedis()
+  const server = await startOwnRedis()
   try {
     let asked = 0
     const refused = await Effect.runPromise(
@@ -122,7 +122,7 @@ const identity = (scope: string) =>
   )
 
 it.skipIf(!hasOwnRedis)("A text of somebody else's in Redis is no record: nothing runs, and it stays", async () => {
-  const server = await startRedis()
+  const server = await startOwnRedis()
   try {
     await Effect.runPromise(
       Effect.gen(function* () {
@@ -148,7 +148,7 @@ it.skipIf(!hasOwnRedis)("A text of somebody else's in Redis is no record: nothin
 describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
   let server: PostgresServer
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await startOwnPostgres()
   })
   afterAll(() => server?.stop())
 

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { onTestFinished } from "vitest"
 import type { Task } from "./worker.ts"
 
 export interface Worker {
@@ -14,12 +15,17 @@ export interface Worker {
   readonly ended: Promise<unknown>
 }
 
-/** Starts one, and waits until it is ready. */
+/** Starts one, and waits until it is ready. The end of the test is its end too, whatever came of it. */
 export const start = async (task: Task): Promise<Worker> => {
   const child = spawn(process.execPath, [join(import.meta.dirname, "worker.ts"), JSON.stringify(task)], {
     stdio: ["pipe", "pipe", "inherit"]
   })
   const ended = once(child, "exit")
+  // A frozen one too.
+  onTestFinished(async () => {
+    child.kill("SIGKILL")
+    await ended
+  })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const next = async (): Promise<unknown> => {
     const line = await lines.next()

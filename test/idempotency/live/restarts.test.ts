@@ -11,8 +11,8 @@ import * as Redis from "effect/persistence/Redis"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { hasOwnRedis, type RedisServer, startRedis } from "../../redis/server.ts"
-import { hasOwnPostgres, type PostgresServer, startPostgres } from "../../sql/postgres.ts"
+import { hasOwnRedis, type RedisServer, startOwnRedis } from "../../redis/server.ts"
+import { hasOwnPostgres, type PostgresServer, startOwnPostgres } from "../../sql/postgres.ts"
 
 type Store = IdempotencyStore.IdempotencyStore
 type Step = "before claim" | "after claim" | "in the operation" | "before finish" | "after finish"
@@ -47,7 +47,7 @@ const quiet = Logger.layer([])
 describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
   let server: PostgresServer
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await startOwnPostgres()
   })
   afterAll(() => server?.stop())
   const client = () => PgClient.layer({ url: Redacted.make(server.url) })
@@ -65,10 +65,13 @@ describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
 
   it.each(steps)("killed %s, and away for a while: the call goes on, and its outcome is kept", async (step) => {
     let isBack = Promise.resolve()
+    let killedAt = 0
+    const away = 700
     const crash = async () => {
       await server.kill()
-      // Whoever asks meanwhile is refused.
-      isBack = server.start()
+      killedAt = performance.now()
+      // Whoever asks meanwhile is refused, and each step asks.
+      isBack = new Promise<void>((resolve) => setTimeout(resolve, away)).then(server.start)
     }
     const renamed = Effect.provideServiceEffect(
       call(step, crash),
@@ -79,6 +82,7 @@ describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
       }))
     )
     expect(await run(renamed)).toEqual({ first: "done", second: "done", count: 1 })
+    expect(performance.now() - killedAt).toBeGreaterThanOrEqual(away)
     await isBack
   })
 
@@ -120,7 +124,7 @@ describe.skipIf(!hasOwnPostgres)("PostgreSQL", () => {
 describe.skipIf(!hasOwnRedis)("Redis", () => {
   let server: RedisServer
   beforeAll(async () => {
-    server = await startRedis()
+    server = await startOwnRedis()
   })
   afterAll(() => server?.stop())
   const run = <A, E>(program: Effect.Effect<A, E, Store | Redis.Redis>) =>
@@ -155,6 +159,19 @@ describe.skipIf(!hasOwnRedis)("Redis", () => {
       const first = yield* Effect.flip(once(Effect.as(send("DEL", record), "first")))
       expect(first).toMatchObject({ _tag: "InDoubt", reason: "Fenced" })
       expect(yield* once(Effect.succeed("second"))).toBe("second")
+    })))
+
+  it("that loses the drawn secret: a process that starts later refuses old keys, and no other", () =>
+    run(Effect.gen(function* () {
+      const once = Idempotency.once({ ...options, key: "secret" }, Effect.succeed("done"))
+      const later = <A, E>(program: Effect.Effect<A, E, Store>) =>
+        Effect.provide(program, Layer.fresh(IdempotencyStore.layerRedis()))
+      expect(yield* once).toBe("done")
+      expect(yield* later(once)).toBe("done")
+      yield* send("DEL", "reprise:idempotency:secret")
+      expect(yield* Effect.flip(later(once))).toMatchObject({ _tag: "KeyReused" })
+      expect(yield* once).toBe("done")
+      expect(yield* later(Idempotency.once({ ...options, key: "new" }, Effect.succeed("new")))).toBe("new")
     })))
 
   it("keeps a record for its retention, and no longer, and no record for ever", () =>

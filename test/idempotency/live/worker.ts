@@ -5,6 +5,8 @@ import * as IdempotencyStore from "@reprise/idempotency/IdempotencyStore"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -22,6 +24,8 @@ export type Point =
   | "before finish"
   | "finish sent"
   | "finished"
+  | "commit sent"
+  | "committed"
   | "renewal sent"
   | "retake sent"
   | "reconciling"
@@ -129,7 +133,10 @@ const killed = ({ calls, delay, inTransaction }: NonNullable<Task["killed"]>) =>
       // There is something to settle only when somebody has left it in doubt.
       const doubted = Effect.exit(Idempotency.once(options(key), Effect.die("left")))
       const call = settling.includes(point) ? Effect.andThen(doubted, watchedCall) : watchedCall
-      return inTransaction ? sql.withTransaction(call) : call
+      if (!inTransaction) return call
+      // Who sends COMMIT does not wait to be killed: it is on its way by then, or done.
+      const last = Effect.sync(() => void (point === "commit sent" && there++))
+      return Effect.tap(sql.withTransaction(Effect.tap(call, last)), at("committed"))
     }
     const start = (some: typeof calls) =>
       Effect.gen(function* () {
@@ -169,5 +176,6 @@ const program = Effect.gen(function* () {
   if (task.frozen !== undefined) yield* frozen(task.frozen)
 })
 
-await Effect.runPromise(Effect.provide(program, layerOf(task.place)))
+// What it says is for the test alone: a doubt in the log would be a line of it.
+await Effect.runPromise(Effect.provide(program, Layer.merge(layerOf(task.place), Logger.layer([]))))
 process.exit()
