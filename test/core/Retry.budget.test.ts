@@ -204,7 +204,7 @@ describe("published budgets under a run", () => {
     const budget = RetryBudget.throttle()
     const before = balanceOf(budget)
     const { attempts, exit } = recordWith(
-      () => Effect.fail(new Error("mapped", { cause: inner })),
+      () => Effect.fail({ _tag: "Mapped", cause: inner }),
       Retry.run(ten, { budget })
     )
     expect([attempts, reasonOf(exit), balanceOf(budget)]).toEqual([1, "Layer", before])

@@ -158,12 +158,13 @@ describe("a record in doubt", () => {
 describe("a holder that leaves a doubt says why, once, in the log", () => {
   class Lost extends Data.TaggedError("Lost")<{ readonly card: string }> {}
   const secret = new Lost({ card: "4242 4242" })
+  const ofType: unknown = new TypeError("4242 4242")
   const endings: ReadonlyArray<readonly [why: string, end: Effect.Effect<unknown, unknown>]> = [
     ["its operation died", Effect.die(secret)],
     ["its operation was interrupted", Effect.interrupt],
     ["its operation failed with Lost, which is no outcome to record and may have taken effect", Effect.fail(secret)],
     ["its operation failed with a failure, which is no outcome to record", Effect.fail({ _tag: "4242 4242\n" })],
-    ["its operation failed with TypeError, which is no outcome to record", Effect.fail(new TypeError("4242 4242"))],
+    ["its operation failed with TypeError, which is no outcome to record", Effect.fail(ofType)],
     ["what its operation came to fits no schema", Effect.succeed({ card: "4242 4242" })]
   ]
   it.effect.each(endings)("%s", ([why, end]) =>

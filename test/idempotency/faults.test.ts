@@ -120,12 +120,12 @@ const play = (run: Run) =>
     const ends = yield* Effect.forEach(run.callers, (caller, index) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.forkChild(call(caller, index), { startImmediately: true })
-        if (caller.leaves === undefined) return Fiber.await(fiber)
+        if (caller.leaves === undefined) return fiber
         const leaving = Effect.andThen(Effect.sleep(caller.at + caller.leaves), Fiber.interrupt(fiber))
-        return Fiber.await(yield* Effect.forkChild(leaving))
+        return yield* Effect.forkChild(leaving)
       }))
     yield* TestClock.adjust("30 minutes")
-    for (const end of ends) yield* end
+    for (const end of ends) yield* Fiber.await<unknown, unknown>(end)
     return { applied, answers }
   }).pipe(Effect.provide(Layer.provideMerge(storeOf(run), TestClock.layer())))
 

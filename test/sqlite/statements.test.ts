@@ -85,23 +85,25 @@ describe("a statement", () => {
       )
       expect(statements).toHaveLength(100)
       // What a WeakRef has shown stays until the end of the turn.
-      return Effect.map(Effect.promise(() => setImmediate()), () => {
+      const alive = Effect.map(Effect.promise(() => setImmediate()), () => {
         collect()
         return statements.filter((statement) => statement.deref() !== undefined).length
       })
+      return { alive }
     })
 
   it.effect("that is evicted is finalised", () =>
     Effect.gen(function* () {
-      const alive = yield* yield* hundred(yield* inMemory({ prepareCacheSize: 10 }))
-      expect(alive).toBeGreaterThanOrEqual(10)
-      expect(alive).toBeLessThan(20)
+      const { alive } = yield* hundred(yield* inMemory({ prepareCacheSize: 10 }))
+      const left = yield* alive
+      expect(left).toBeGreaterThanOrEqual(10)
+      expect(left).toBeLessThan(20)
     }))
 
   it.effect("that nobody has used for too long is finalised with the next that is prepared", () =>
     Effect.gen(function* () {
       const sql = yield* inMemory({ prepareCacheTTL: "1 minute" })
-      const alive = yield* hundred(sql)
+      const { alive } = yield* hundred(sql)
       yield* TestClock.adjust("59 seconds")
       yield* sql.unsafe("SELECT 'early'")
       expect(yield* alive).toBe(100)

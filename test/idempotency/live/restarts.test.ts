@@ -145,7 +145,7 @@ describe.skipIf(!hasOwnRedis)("Redis", () => {
     (step) =>
       run(Effect.gen(function* () {
         const context = yield* Effect.context<Redis.Redis>()
-        const flush = () => Effect.runPromise(Effect.asVoid(Effect.provideContext(send("SCRIPT", "FLUSH"), context)))
+        const flush = () => Effect.runPromiseWith(context)(Effect.asVoid(send("SCRIPT", "FLUSH")))
         expect(yield* call(step, flush)).toEqual({ first: "done", second: "done", count: 1 })
       }))
   )
