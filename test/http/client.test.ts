@@ -452,6 +452,31 @@ describe("a client that fails by status itself", () => {
       )
       expect(outcome(yield* awaited(lenient.get(url)))).toBe("StatusCodeError")
     }))
+
+  it.effect("leaves the body of a response that passes to who gets the error", () =>
+    Effect.gen(function* () {
+      const body = () =>
+        new ReadableStream({
+          async pull(controller) {
+            await Promise.resolve()
+            controller.enqueue(new TextEncoder().encode("why"))
+            controller.close()
+          }
+        })
+      const reply: Reply = () => Effect.succeed(new Response(body(), { status: 503 }))
+      const told = <E>(client: HttpClient.HttpClient.With<E>) =>
+        Effect.gen(function* () {
+          const error = Option.getOrUndefined(Exit.findErrorOption(yield* awaited(client.get(url))))
+          return HttpClientError.isHttpClientError(error) && error.reason._tag === "StatusCodeError"
+            ? yield* error.reason.response.text
+            : "no response"
+        })
+      const strict = script(reply).client.pipe(HttpClient.filterStatusOk)
+      const other = Policy.immediate(3).pipe(Policy.whileTag("Other"))
+      expect(yield* told(HttpRetry.client(strict, other, { budget: "none" }))).toBe("why")
+      const once = Policy.attempts(Policy.immediate(2), 1)
+      expect(yield* told(HttpRetry.client(strict, once, { budget: "none", exhausted: "response" }))).toBe("why")
+    }))
 })
 
 describe("bodies that are not read by anybody", () => {

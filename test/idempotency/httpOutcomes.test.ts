@@ -33,7 +33,16 @@ describe("a response", () => {
     }
   )
 
-  it.each([[408, {}], [425, {}], [429, {}], [503, { "retry-after": "1" }], [409, { "retry-after": "1" }]])(
+  it.each<[number, Record<string, string>]>([
+    [408, {}],
+    [425, {}],
+    [429, {}],
+    [403, { "retry-after": "1" }],
+    [409, { "retry-after": "1" }],
+    [413, { "retry-after": "1" }],
+    [423, { "retry-after": "1" }],
+    [503, { "retry-after": "1" }]
+  ])(
     "%i with %j leaves the key as new",
     async (code, headers) => {
       expect(await twice(Effect.succeed(status(code, headers)))).toEqual({ first: code, second: code, so: "run 2" })
@@ -43,6 +52,13 @@ describe("a response", () => {
   it.each([500, 502, 503, 504, 599])("%i does not say whether anything took effect", async (code) => {
     const { first, second, so } = await twice(Effect.succeed(status(code)))
     expect([first, second, so]).toEqual([code, 500, "idempotency_in_doubt"])
+  })
+
+  it.each([500, 502, 504])("%i is an outcome for who says so, as with Stripe's keys", async (code) => {
+    const transience = Transience.make([Transience.whenStatus([500, 502, 504], "terminal")])
+    const options = { transience, unquotedKeys: true }
+    expect(await twice(Effect.succeed(status(code)), options)).toEqual({ first: code, second: code, so: "replayed" })
+    expect((await twice(Effect.timeout(Effect.never, "1 millis"), options)).so).toBe("idempotency_in_doubt")
   })
 
   it("is judged as the program says", async () => {

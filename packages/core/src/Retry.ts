@@ -73,10 +73,10 @@ export interface Options<in E = unknown, out R = never> {
   readonly name?: string | undefined
   /**
    * The longest time that one attempt may take; then it is interrupted and fails with a `TimeoutError`, which is
-   * always worth a retry, whatever the policy's classification says, but not with `idempotency: "none"`. A `Deadline` shortens
-   * it to what is left. Finite, at least 1 ms. Default: none, so a hanging
-   * attempt hangs the run. It waits for the attempt's finalizers, and what an attempt in an uninterruptible region
-   * comes to after its time, a success too, is lost.
+   * always worth a retry, whatever the policy's classification says, but not with `idempotency: "none"`. A `Deadline`
+   * shortens it to what is left. Finite, at least 1 ms. Default: none, so a hanging attempt hangs the run. It waits for
+   * the attempt's finalizers, and what an attempt in an uninterruptible region comes to after its time, a success too,
+   * is lost.
    */
   readonly attemptTimeout?: Duration.Input | undefined
   /**

@@ -147,7 +147,7 @@ export interface Options {
  *   may have done what was asked: it is not sent again, unless those had its key
  * - **In browsers**, which do not show redirects, a POST is sent without attempt and deadline, and its key goes where it
  *   is redirected to, as with `fetch`. A request that may be repeated is sent once more when it is redirected, without
- *   attempt and deadline
+ *   attempt and deadline, and with its key
  *
  * ```ts
  * import { HttpRetry } from "@reprise/http"

@@ -160,8 +160,8 @@ export const replayedHeader: string = recorded.replayedHeader
  * All but the first two have problem details (RFC 9457) as their body, with a `code` for programs.
  *
  * An outcome is each response below 400, and each error that another attempt would meet again, as `transience` says: 402,
- * 404 or 422. 429 and 503 with `Retry-After` are none and leave the key as new; 500 and 504 are none and leave it in doubt,
- * as they do not say whether anything took effect. A failure of the handler is judged by itself first, and then by the
+ * 404 or 422. 408, 425, 429, and 403, 409, 413, 423 and 503 with `Retry-After`, are none and leave the key as new; 500 and
+ * 504 are none and leave it in doubt, as they do not say whether anything took effect. A failure of the handler is judged by itself first, and then by the
  * response that it would become.
  *
  * The body of the request is read before, and again by the handler. The handler runs in a fiber of its own, and finds the

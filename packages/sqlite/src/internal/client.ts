@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import type * as Fiber from "effect/Fiber"
 import type { Reactivity } from "effect/reactivity/Reactivity"
 import * as Schedule from "effect/Schedule"
 import type { Scope } from "effect/Scope"
@@ -48,11 +48,13 @@ interface Made {
 export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, Scope | Reactivity> =>
   Effect.gen(function* () {
     const database = yield* acquire(config)
+    const isInside = (fiber: Fiber.Fiber<unknown, unknown>): boolean =>
+      Context.getOrUndefined(fiber.context, client.transactionService) !== undefined
     const connection = Connection.make(database, {
       capacity: config.prepareCacheSize ?? 200,
       timeToLive: Duration.toMillis(config.prepareCacheTTL ?? "10 minutes"),
       safeIntegers: config.safeIntegers === true,
-      isInside: (fiber) => Context.getOrUndefined(fiber.context, client.transactionService) !== undefined
+      isInside
     })
     const { acquirer, ...acquirers } = SqlClient.makeSqliteAcquirers({
       connection: Effect.succeed(connection),
@@ -74,7 +76,6 @@ export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, 
       transformRows: config.transformResultNames && Statement.defaultTransforms(config.transformResultNames).array
     })
 
-    const inTransaction = Effect.map(Effect.serviceOption(client.transactionService), Option.isSome)
     const copied = (destination: string) =>
       Effect.uninterruptible(Effect.tryPromise({
         try: () => {
@@ -84,11 +85,12 @@ export const make = (config: SqliteClientConfig): Effect.Effect<Made, SqlError, 
         catch: (thrown) => Failure.fileFailure(thrown, "backup", destination)
       }))
     const backup = (destination: string): Effect.Effect<void, SqlError> =>
-      Effect.flatMap(inTransaction, (inside) =>
-        inside
+      Effect.withFiber((fiber) =>
+        isInside(fiber)
           // It would wait for the end of the transaction that it is part of.
           ? Effect.fail(Failure.fileFailure(new TypeError("a transaction is open"), "backup", destination))
-          : Effect.asVoid(Effect.scoped(Effect.andThen(acquirer, copied(destination)))))
+          : Effect.asVoid(Effect.scoped(Effect.andThen(acquirer, copied(destination))))
+      )
 
     return { client, backup }
   })

@@ -5,6 +5,7 @@ import * as RetryBudget from "@reprise/core/RetryBudget"
 import * as Context from "effect/Context"
 import type { Options, RequestOptions } from "../../HttpRetry.ts"
 import * as origins from "../semantics/origins.ts"
+import { remembered } from "../semantics/remembered.ts"
 import * as settings from "../semantics/settings.ts"
 import * as validate from "../semantics/validate.ts"
 
@@ -13,16 +14,6 @@ export const Current: Context.Reference<RequestOptions | undefined> = /* @__PURE
   "@reprise/http/HttpRetry/RequestOptions",
   { defaultValue: (): RequestOptions | undefined => undefined }
 )
-
-/** What is there for an object, made once. */
-const remembered = <K extends object, A>(make: (key: K) => A): (key: K) => A => {
-  const known = new WeakMap<K, A>()
-  return (key) => {
-    let made = known.get(key)
-    if (made === undefined) known.set(key, made = make(key))
-    return made
-  }
-}
 
 /** The options of a request, as they are now: `undefined` is not given. */
 export const given = (options: RequestOptions): RequestOptions => {

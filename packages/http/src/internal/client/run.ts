@@ -108,13 +108,16 @@ const away = (run: Run): Effect.Effect<void> => run.pending === undefined ? Effe
 const cancelled = (run: Run): Effect.Effect<void> =>
   run.pending === undefined ? Effect.void : drain.cancel(run.pending.response)
 
-const passed = ({ refused, response }: Answer): Effect.Effect<Response, unknown> =>
-  refused === undefined ? Effect.succeed(response) : Effect.fail(refused)
+/** Hands a response over as it came: its body is the caller's from here on. */
+const passed = (run: Run, { refused, response }: Answer): Effect.Effect<Response, unknown> => {
+  run.pending = undefined
+  return refused === undefined ? Effect.succeed(response) : Effect.fail(refused)
+}
 
 /** What a client without retries would have come to. */
 const unexhausted = (run: Run, { lastError }: RetryExhausted): Effect.Effect<Response, unknown> => {
   const { answer, pending, request } = run
-  if (pending !== undefined && pending.error === lastError) return passed(pending)
+  if (pending !== undefined && pending.error === lastError) return passed(run, pending)
   const failed = isResponseError(lastError) && answer?.error === lastError
     // Its body is gone.
     ? new HttpClientError.HttpClientError({
@@ -136,7 +139,7 @@ const unexhausted = (run: Run, { lastError }: RetryExhausted): Effect.Effect<Res
 const ended = (run: Run, cause: Cause.Cause<unknown>): Effect.Effect<Response, unknown> => {
   const { failure, pending, settings } = run
   const error = Option.getOrUndefined(Cause.findErrorOption(cause))
-  if (pending !== undefined && error === pending.error) return passed(pending)
+  if (pending !== undefined && error === pending.error) return passed(run, pending)
   // A client beneath may have retries of its own, and then that is its error.
   if (settings.exhausted === "response" && isExhausted(error) && error !== failure) return unexhausted(run, error)
   return Effect.andThen(away(run), Effect.failCause(cause))

@@ -53,7 +53,7 @@ const setIfAbsent = (headers: Headers, name: string, value: string): void => {
  * which is that of the last response, and would be held against the first.
  */
 const isBlind = ({ outgoing, repeatable, settings }: Call): boolean =>
-  Boolean(elsewhere(outgoing).integrity) || (!repeatable && (settings.redirects.hidden || isPage()))
+  Boolean(elsewhere(outgoing).integrity) || (!repeatable && (settings.seen.hidesRedirects || isPage()))
 
 const headersOf = (call: Call, { deadline, number }: Attempt): Headers => {
   const { key, outgoing, settings } = call
@@ -92,7 +92,7 @@ const send = async (call: Call, headers: Headers, signal: AbortSignal): Promise<
     if (leaves) call.keyed = false
   }
   const onHidden = () => {
-    settings.redirects.hidden = true
+    settings.seen.hidesRedirects = true
     // Nothing has failed: a key alone is no reason to do it twice.
     return repeatable
   }

@@ -1,8 +1,7 @@
 /** What is sent with every attempt: a copy made when the call was made, or a stream, which can be read once. */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as forms from "../semantics/form.ts"
-import { beforeDeadline } from "../semantics/time.ts"
+import { beforeDeadline, inTime } from "../semantics/time.ts"
 import * as recorded from "./recorded.ts"
 
 export interface Body {
@@ -67,11 +66,8 @@ export const ofRequest = (source: Source, limit: number): Body => {
   const whole = Effect.promise((signal) => recording.whole(mostBytes, signal))
   const prepared = (attempt: number) =>
     Effect.map(
-      Effect.flatMap(beforeDeadline(Math.min(longest, attempt)), (millis) => Effect.timeoutOption(whole, millis)),
-      (bytes) => {
-        const all = Option.getOrUndefined(bytes)
-        return all === undefined ? body : replayed({ body: all })
-      }
+      inTime(whole, beforeDeadline(Math.min(longest, attempt))),
+      (bytes) => bytes === undefined ? body : replayed({ body: bytes })
     )
   return { ...body, prepared }
 }

@@ -77,7 +77,7 @@ const marked = (response: Response, left: boolean): Response => {
 
 /**
  * Where redirects cannot be followed by hand, as in browsers, which do not show them: the request once more, without
- * the headers that must not go elsewhere.
+ * attempt and deadline. Its key goes along, as with `fetch`.
  */
 const blindly = (fetch: Fetch, hop: Hop): Promise<Response> => {
   const { announcements, body, init, input, onHidden, onRedirect } = hop

@@ -10,7 +10,7 @@ import * as origins from "../semantics/origins.ts"
 import * as shared from "../semantics/settings.ts"
 import * as validate from "../semantics/validate.ts"
 
-export interface Settings extends Omit<shared.Settings, "redirects"> {
+export interface Settings extends shared.Settings {
   readonly origins: origins.Origins
   readonly deadline: Duration.Duration | undefined
   readonly idempotent: Options["idempotent"]
@@ -18,8 +18,8 @@ export interface Settings extends Omit<shared.Settings, "redirects"> {
   readonly keyForm: keys.KeyForm
   /** The headers in which a key may stand. */
   readonly keyHeaders: ReadonlyArray<string>
-  /** Whether the fetch has turned out not to show redirects. */
-  readonly redirects: { hidden: boolean }
+  /** What the fetch has turned out to do. */
+  readonly seen: { hidesRedirects: boolean }
   readonly bufferBody: number
   /** `undefined` is the global one of the moment. */
   readonly fetch: Fetch | undefined
@@ -75,7 +75,7 @@ export const make = (policy: Policy.Any, given: Options): Settings => {
     idempotencyKey: keyOf(options.idempotencyKey),
     keyForm,
     keyHeaders: [keys.standardHeader, keyForm.header],
-    redirects: { hidden: false },
+    seen: { hidesRedirects: false },
     bufferBody: validate.integer("fetch.bufferBody", bufferBody, 0, Number.MAX_SAFE_INTEGER),
     fetch,
     when,

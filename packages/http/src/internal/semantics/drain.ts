@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { beforeDeadline } from "./time.ts"
+import { beforeDeadline, inTime } from "./time.ts"
 
 // Reading so much, so long, is cheaper than another connection; past it the connection is closed.
 const mostBytes = 65_536
@@ -49,7 +49,5 @@ const patience = 50
 export const putAway = (draining: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.flatMap(
     Effect.forkDetach(draining, { startImmediately: true }),
-    (fiber) =>
-      Effect.flatMap(beforeDeadline(patience), (millis) =>
-        Effect.asVoid(Effect.timeoutOption(Fiber.await(fiber), millis)))
+    (fiber) => Effect.asVoid(inTime(Fiber.await(fiber), beforeDeadline(patience)))
   )

@@ -5,9 +5,8 @@
  * cannot be read, or the reading is given up, nobody can catch what it rejects with.
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import { keep, readWhile } from "./bytes.ts"
-import { beforeDeadline } from "./time.ts"
+import { beforeDeadline, inTime } from "./time.ts"
 
 /** A form as it is sent. */
 export interface Written {
@@ -69,13 +68,7 @@ export const written = (form: FormData, attempt: number): Effect.Effect<Written 
     const ends = delimited()
     if (ends === undefined) return Effect.undefined
     return Effect.map(
-      Effect.flatMap(
-        beforeDeadline(Math.min(longest, attempt)),
-        (millis) => Effect.timeoutOption(encoded(form, ends.boundary), millis)
-      ),
-      (whole) => {
-        const bytes = Option.getOrUndefined(whole)
-        return bytes && { bytes, type: ends.type }
-      }
+      inTime(encoded(form, ends.boundary), beforeDeadline(Math.min(longest, attempt))),
+      (bytes) => bytes && { bytes, type: ends.type }
     )
   })

@@ -8,6 +8,7 @@ import type * as Duration from "effect/Duration"
 import type { KeyOptions, Options, RequestOptions } from "../../HttpRetry.ts"
 import type * as RetryHint from "../../RetryHint.ts"
 import * as profiles from "../hints/profiles.ts"
+import { remembered } from "./remembered.ts"
 import * as validate from "./validate.ts"
 import * as key from "./key.ts"
 import { isResponseError } from "./responseError.ts"
@@ -142,15 +143,9 @@ const combine = (policy: Policy.Any, { isTransient }: Transience.Classifier): Po
   return Spec.hintLimit(policy.spec) === undefined ? Policy.honoringRetryAfter(classified) : classified
 }
 
-const combined = /* @__PURE__ */ new WeakMap<Transience.Classifier, WeakMap<Policy.Any, Policy.Policy<unknown>>>()
-
-const combinedOf = (policy: Policy.Any, transience: Transience.Classifier): Policy.Policy<unknown> => {
-  let known = combined.get(transience)
-  if (known === undefined) combined.set(transience, known = new WeakMap())
-  let made = known.get(policy)
-  if (made === undefined) known.set(policy, made = combine(policy, transience))
-  return made
-}
+const combinedOf = /* @__PURE__ */ remembered((transience: Transience.Classifier) =>
+  remembered((policy: Policy.Any) => combine(policy, transience))
+)
 
 /** The settings for options that have been merged. */
 export const make = (place: string, policy: Policy.Any, options: Options): Settings => {
@@ -168,7 +163,7 @@ export const make = (place: string, policy: Policy.Any, options: Options): Setti
   const { headers = true, profile = "standard" } = options
   const { redirects, responseHeaders = [] } = options
   const transience = transienceOf(`${place}.transience`, options.transience ?? Transience.standard)
-  const whole = combinedOf(policy, transience)
+  const whole = combinedOf(transience)(policy)
   return {
     policy: whole,
     hintLimit: Spec.hintLimit(whole.spec) ?? 0,

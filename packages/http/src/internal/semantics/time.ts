@@ -12,6 +12,10 @@ export const monotonicMillis: Effect.Effect<number> = /* @__PURE__ */ Effect.map
   (nanos) => Number(nanos) / 1e6
 )
 
+/** What comes within so many milliseconds; undefined where it does not. */
+export const inTime = <A>(self: Effect.Effect<A>, limit: Effect.Effect<number>): Effect.Effect<A | undefined> =>
+  Effect.map(Effect.flatMap(limit, (millis) => Effect.timeoutOption(self, millis)), Option.getOrUndefined)
+
 /** So many milliseconds, or what is left until the caller's deadline. */
 export const beforeDeadline = (millis: number): Effect.Effect<number> =>
   Effect.map(

@@ -54,16 +54,6 @@ interface Read {
   size: number
 }
 
-const joined = ({ chunks, size }: Read): Uint8Array => {
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
-}
-
 const picked = (headers: Headers.Headers, names: ReadonlyArray<string>): Record<string, string> => {
   const kept: Record<string, string> = {}
   for (const name of names) {
@@ -112,16 +102,21 @@ export const keep = (
         return read
       })
   )
-  return Effect.map(Stream.peel(body.stream, sink), ([read, rest]): Kept => {
-    if (read.size <= most) {
-      const bytes = joined(read)
-      return whole(bytes, HttpServerResponse.setBody(response, HttpBody.uint8Array(bytes, headers["content-type"])))
-    }
-    const all = Stream.concat(Stream.fromIterable(read.chunks), rest)
-    return {
-      recorded: head,
-      response: HttpServerResponse.setBody(response, HttpBody.stream(all, headers["content-type"], body.contentLength))
-    }
+  const type = headers["content-type"]
+  return Effect.flatMap(Stream.peel(body.stream, sink), ([read, rest]) => {
+    const kept = Stream.fromIterable(read.chunks)
+    return read.size <= most
+      ? Effect.map(
+        Stream.mkUint8Array(kept),
+        (bytes) => whole(bytes, HttpServerResponse.setBody(response, HttpBody.uint8Array(bytes, type)))
+      )
+      : Effect.succeed<Kept>({
+        recorded: head,
+        response: HttpServerResponse.setBody(
+          response,
+          HttpBody.stream(Stream.concat(kept, rest), type, body.contentLength)
+        )
+      })
   })
 }
 
